@@ -1,0 +1,1 @@
+"""Builds transformers that interpolate sequence datasets exactly; ``proofs`` checks them."""

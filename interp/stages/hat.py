@@ -1,0 +1,52 @@
+"""Untrusted. Blocks made of hats (lemma ``hat``), and directions on which tokens have distinct projections."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+
+from interp.stages.tokens import Integers
+from proofs.kernel.model import FeedForward
+
+Unit = tuple[Sequence[fmpq | int], Sequence[fmpq | int], fmpq | int]  # W-column, U-row, bias
+
+
+def build_feed_forward(dimension: int, units: Sequence[Unit], eta: int = 1) -> FeedForward:
+    """The layer with these units."""
+    W = fmpq_mat(dimension, len(units), [w[c] for c in range(dimension) for w, _, _ in units])
+    U = fmpq_mat(len(units), dimension, [x for _, u, _ in units for x in u])
+    return FeedForward(fmpq(eta), W, U, fmpq_mat(len(units), 1, [b for _, _, b in units]))
+
+
+def build_hat(direction: Sequence[int], center: fmpq, half_width: fmpq, shift: Sequence[fmpq]) -> list[Unit]:
+    """Three units: x + shift where <u, x> = center, x where |<u, x> - center| >= half_width."""
+    steep = [x / half_width for x in shift]
+    return [
+        (steep, direction, half_width - center),
+        ([-2 * x for x in steep], direction, -center),
+        (steep, direction, -half_width - center),
+    ]
+
+
+def build_constant(shift: Sequence[fmpq]) -> Unit:
+    """One unit that adds a constant to every token."""
+    return (shift, [0] * len(shift), 1)
+
+
+def find_injective_direction(points: Integers, rng: random.Random) -> tuple[list[int], list[int]]:
+    """Small u > 0 whose products with the distinct integer points (K, d) are distinct, and these products.
+
+    Random entries from a range that grows until it works: few bits when the points allow it.
+    """
+    dimension = points.shape[1]
+    largest = 1
+    while True:
+        for _ in range(4):
+            direction = [rng.randint(1, largest) for _ in range(dimension)]
+            products = (points @ np.array(direction, dtype=object)).tolist()
+            if len(set(products)) == len(products):
+                return direction, products
+        largest *= 2

@@ -1,0 +1,1 @@
+"""Transformer files: encoding, and the ledger of phases that a construction records."""

@@ -1,0 +1,76 @@
+"""Untrusted. The phase ledger of a transformer's header: which blocks belong to which phase and lemma."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proofs.kernel.counts import count_block
+from proofs.kernel.errors import MalformedInput
+from proofs.kernel.model import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Blocks first..last (from 1, inclusive; last = first - 1 for none). ``shared``: only the attention of its block counts."""
+
+    name: str
+    lemma: str
+    first: int
+    last: int
+    bits: int = 0
+    shared: bool = False
+
+    @property
+    def num_blocks(self) -> int:
+        """Blocks that the phase owns."""
+        return 0 if self.shared else self.last - self.first + 1
+
+
+class Ledger:
+    """Collects blocks phase by phase."""
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self.blocks: list[Block] = []
+        self.phases: list[Phase] = []
+
+    def add(self, name: str, lemma: str, blocks: Sequence[Block]) -> None:
+        """Appends a phase with its blocks."""
+        first = len(self.blocks) + 1
+        bits = max((count_block(block, self.dimension).max_bits for block in blocks), default=0)
+        self.phases.append(Phase(name, lemma, first, first + len(blocks) - 1, bits))
+        self.blocks.extend(blocks)
+
+    def add_shared(self, name: str, lemma: str) -> None:
+        """Records a phase that lives in the attention of the last block."""
+        last = len(self.blocks)
+        self.phases.append(Phase(name, lemma, last, last, shared=True))
+
+
+def encode_phases(phases: Sequence[Phase]) -> list[dict[str, Any]]:
+    """The ledger as it stands in a header."""
+    return [
+        {"name": p.name, "lemma": p.lemma, "first": p.first, "last": p.last, "bits": p.bits, "shared": p.shared} for p in phases
+    ]
+
+
+def decode_phases(header: dict[str, Any]) -> list[Phase]:
+    """The ledger in a header, [] when there is none. Raises: MalformedInput."""
+    phases = []
+    for i, record in enumerate(header.get("phases", [])):
+        try:
+            phases.append(
+                Phase(
+                    str(record["name"]),
+                    str(record["lemma"]),
+                    int(record["first"]),
+                    int(record["last"]),
+                    int(record["bits"]),
+                    record["shared"] is True,
+                )
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise MalformedInput("not a phase", f"line 1: $.phases[{i}]", "see docs/reference/formats.md") from error
+    return phases

@@ -1,0 +1,64 @@
+"""Trusted. Counts taken from decoded weights, never from a header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from proofs.kernel.model import Block, SquareMatrix, Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Sizes of a transformer. ``parameters`` is the low-rank count that a budget is compared with."""
+
+    blocks: int
+    width: int
+    parameters: int
+    dense_parameters: int
+    nonzero_parameters: int
+    max_bits: int
+
+
+def count_block(block: Block, dimension: int) -> Counts:
+    """The counts of one block: at most 10 d + 8 parameters for width 4, A = alpha I + p q^T, V = beta I."""
+    layer, attention = block.feed_forward, block.attention
+    units = layer.width * (2 * dimension + 1) + 2  # W, U, b; eta and rho
+    low_rank = units + sum(_stored(matrix, dimension) for matrix in (attention.A, attention.V))
+    scalars = list(_scalars(block))
+    nonzero = sum(1 for x in scalars if x != 0)
+    bits = max(max(int(x.p).bit_length(), int(x.q).bit_length()) for x in scalars)
+    return Counts(1, layer.width, low_rank, units + 2 * dimension**2, nonzero, bits)
+
+
+def count_transformer(transformer: Transformer) -> Counts:
+    """The sums (maxima for width and bits) over all blocks."""
+    parts = [count_block(block, transformer.dimension) for block in transformer.blocks]
+    return Counts(
+        len(parts),
+        max((part.width for part in parts), default=0),
+        sum(part.parameters for part in parts),
+        sum(part.dense_parameters for part in parts),
+        sum(part.nonzero_parameters for part in parts),
+        max((part.max_bits for part in parts), default=0),
+    )
+
+
+def _stored(matrix: SquareMatrix, dimension: int) -> int:
+    """Scalars of scale I (+ left right^T), or of the dense form."""
+    if matrix.dense is not None:
+        return dimension**2
+    return 1 if matrix.left is None else 1 + 2 * dimension
+
+
+def _scalars(block: Block) -> Iterator[fmpq]:
+    layer, attention = block.feed_forward, block.attention
+    yield from (layer.eta, attention.rho, attention.A.scale, attention.V.scale)
+    for matrix in (layer.W, layer.U, layer.b):
+        yield from matrix.entries()
+    for square in (attention.A, attention.V):
+        for part in (square.left, square.right, square.dense):
+            if part is not None:
+                yield from part.entries()

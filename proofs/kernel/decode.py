@@ -1,0 +1,240 @@
+"""Trusted. Bytes in, statement or witness out; whatever is not exactly in the format is refused with its path.
+
+The formats are specified in docs/reference/formats.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from flint import fmpq, fmpq_mat
+
+from proofs.kernel.errors import LimitReached, MalformedInput
+from proofs.kernel.model import Block, FeedForward, SelfAttention, SquareMatrix, Transformer, identity_feed_forward
+from proofs.kernel.rational import DEFAULT_LIMITS, Limits, Row, parse_rational, row_of
+from proofs.kernel.statement import Dataset, Pair
+
+DATASET_FORMAT = "interp-dataset/1"
+DATASET_LINES_FORMAT = "interp-dataset-lines/1"
+TRANSFORMER_FORMAT = "interp-transformer/1"
+HEADER_KEYS = {"attention", "temperatures", "construction", "generator", "seed", "dataset", "phases", "comment"}
+
+
+class _Literal(str):
+    """A JSON number exactly as written: it never becomes a float."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise MalformedInput(f"{name} is not a number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [key for key, _ in pairs]
+        raise MalformedInput(f"key {next(key for key in names if names.count(key) > 1)!r} is given twice")
+    return result
+
+
+def decode_json(data: bytes, place: str = "") -> Any:
+    """Strict JSON: UTF-8 without BOM, no repeated key, no NaN or Infinity, numbers kept as text."""
+    try:
+        return json.loads(
+            data.decode("utf-8"),
+            parse_int=_Literal,
+            parse_float=_Literal,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_unique,
+        )
+    except UnicodeDecodeError as error:
+        raise MalformedInput(f"not UTF-8 at byte {error.start}", place) from error
+    except json.JSONDecodeError as error:
+        raise MalformedInput(f"not JSON: {error.msg} at line {error.lineno} column {error.colno}", place) from error
+    except RecursionError as error:
+        raise MalformedInput("nested too deeply", place) from error
+    except MalformedInput as error:
+        raise MalformedInput(error.message, place) from error
+
+
+def _object(value: Any, path: str, required: set[str], optional: set[str] = frozenset()) -> dict[str, Any]:  # type: ignore[assignment]
+    if not isinstance(value, dict):
+        raise MalformedInput("expected an object", path)
+    if missing := sorted(required - value.keys()):
+        raise MalformedInput(f"key {missing[0]!r} is missing", path)
+    if unknown := sorted(value.keys() - required - optional):
+        raise MalformedInput(f"unknown key {unknown[0]!r}", path)
+    return value
+
+
+def _list(value: Any, path: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise MalformedInput("expected a list", path)
+    return value
+
+
+def _count(value: Any, path: str) -> int:
+    if not isinstance(value, _Literal) or not value.isascii() or not value.isdigit() or len(value) > 15:
+        raise MalformedInput("expected a count", path)
+    return int(value)
+
+
+def _rational(value: Any, path: str, limits: Limits) -> fmpq:
+    if not isinstance(value, str):
+        raise MalformedInput("expected a number", path, "NaN, infinity, null and true are not numbers")
+    return parse_rational(value, path, limits)
+
+
+def _token(value: Any, path: str, limits: Limits) -> Row:
+    return row_of([_rational(x, f"{path}[{c}]", limits) for c, x in enumerate(_list(value, path))])
+
+
+def _pair(value: Any, path: str, limits: Limits) -> Pair:
+    record = _object(value, path, {"input", "output"})
+    sides = (
+        tuple(_token(t, f"{path}.{side}[{i}]", limits) for i, t in enumerate(_list(record[side], f"{path}.{side}")))
+        for side in ("input", "output")
+    )
+    return Pair(*sides)
+
+
+def decode_dataset(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Dataset:
+    """A dataset from JSON or JSON lines. Raises: MalformedInput, LimitReached."""
+    check_size(data, limits)
+    first, _, rest = data.partition(b"\n")
+    if DATASET_LINES_FORMAT.encode() in first:
+        return _decode_dataset_lines(first, rest, limits)
+    record = _object(decode_json(data, "$"), "$", {"format", "dimension", "pairs"}, {"comment"})
+    if record["format"] != DATASET_FORMAT or isinstance(record["format"], _Literal):
+        raise MalformedInput(f"expected {DATASET_FORMAT!r}", "$.format")
+    pairs = [_pair(p, f"$.pairs[{j}]", limits) for j, p in enumerate(_list(record["pairs"], "$.pairs"))]
+    return Dataset(_count(record["dimension"], "$.dimension"), tuple(pairs))
+
+
+def _decode_dataset_lines(first: bytes, rest: bytes, limits: Limits) -> Dataset:
+    header = _object(decode_json(first, "line 1"), "line 1", {"format", "dimension", "pairs"}, {"comment"})
+    if header["format"] != DATASET_LINES_FORMAT:
+        raise MalformedInput(f"expected {DATASET_LINES_FORMAT!r}", "line 1: $.format")
+    pairs = [_pair(decode_json(line, f"line {k}"), f"line {k}: $", limits) for k, line in _numbered(rest)]
+    if len(pairs) != _count(header["pairs"], "line 1: $.pairs"):
+        raise MalformedInput(f"{len(pairs)} pairs where the header says {header['pairs']}", "line 1: $.pairs", "cut short?")
+    return Dataset(_count(header["dimension"], "line 1: $.dimension"), tuple(pairs))
+
+
+def _numbered(rest: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines after the first with their numbers; only a final newline may be followed by nothing."""
+    lines = rest.split(b"\n")
+    return enumerate(lines if lines[-1] else lines[:-1], 2)
+
+
+def decode_transformer(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Transformer:
+    """A transformer from JSON lines: header, one block a line, end record. Raises: MalformedInput, LimitReached."""
+    check_size(data, limits)
+    body, end = _split_end(data)
+    lines = body.split(b"\n")[:-1]
+    header = _object(decode_json(lines[0], "line 1"), "line 1", {"format", "dimension", "blocks"}, HEADER_KEYS)
+    if header["format"] != TRANSFORMER_FORMAT or isinstance(header["format"], _Literal):
+        raise MalformedInput(f"expected {TRANSFORMER_FORMAT!r}", "line 1: $.format")
+    dimension = _count(header["dimension"], "line 1: $.dimension")
+    for name, value in (("the header", header["blocks"]), ("the end record", end["blocks"])):
+        if _count(value, name) != len(lines) - 1:
+            raise MalformedInput(f"{len(lines) - 1} blocks where {name} says {value}", "$.blocks")
+    blocks = tuple(_block(decode_json(line, f"line {k + 1}"), k, dimension, limits) for k, line in enumerate(lines[1:], 1))
+    return Transformer(dimension, blocks, header, "sha256:" + hashlib.sha256(data).hexdigest())
+
+
+def _split_end(data: bytes) -> tuple[bytes, dict[str, Any]]:
+    """Everything before the end record, and the end record, whose digest must be that of everything before it."""
+    if not data.endswith(b"\n"):
+        raise MalformedInput("the last line has no newline", hint="cut short?")
+    start = data.rfind(b"\n", 0, -1) + 1
+    last = decode_json(data[start:], "last line")
+    if start == 0 or not isinstance(last, dict) or last.keys() != {"end"}:
+        raise MalformedInput("the end record is missing", "last line", "cut short?")
+    end = _object(last["end"], "last line: $.end", {"blocks", "sha256"})
+    body = data[:start]
+    if end["sha256"] != hashlib.sha256(body).hexdigest():
+        raise MalformedInput("the digest in the end record is not that of the lines before it", "last line: $.end.sha256",
+                             "the file was changed after it was written")  # fmt: skip
+    return body, end
+
+
+def _block(value: Any, index: int, dimension: int, limits: Limits) -> Block:
+    path = f"line {index + 1}: $"
+    record = _object(value, path, {"block"}, {"ff", "sa"})
+    if _count(record["block"], f"{path}.block") != index:
+        raise MalformedInput(f"block {record['block']} where block {index} belongs", f"{path}.block")
+    layer, attention = identity_feed_forward(dimension), SelfAttention()
+    if "ff" in record:
+        ff = _object(record["ff"], f"{path}.ff", {"eta"}, {"W", "U", "b"})
+        if given := ff.keys() & {"W", "U", "b"}:
+            if len(given) < 3:
+                raise MalformedInput("W, U and b come together", f"{path}.ff")
+            b = _vector(ff["b"], f"{path}.ff.b", limits)
+            width = int(b.nrows())
+            layer = FeedForward(
+                _rational(ff["eta"], f"{path}.ff.eta", limits),
+                _matrix(ff["W"], f"{path}.ff.W", (dimension, width), limits),
+                _matrix(ff["U"], f"{path}.ff.U", (width, dimension), limits),
+                b,
+            )
+        else:
+            layer = FeedForward(_rational(ff["eta"], f"{path}.ff.eta", limits), layer.W, layer.U, layer.b)
+    if "sa" in record:
+        sa = _object(record["sa"], f"{path}.sa", {"rho"}, {"A", "V"})
+        attention = SelfAttention(
+            _rational(sa["rho"], f"{path}.sa.rho", limits),
+            _square(sa.get("A"), f"{path}.sa.A", ("alpha", "p", "q"), dimension, limits),
+            _square(sa.get("V"), f"{path}.sa.V", ("beta", "r", "t"), dimension, limits),
+        )
+    return Block(layer, attention)
+
+
+def _vector(value: Any, path: str, limits: Limits) -> fmpq_mat:
+    entries = [_rational(x, f"{path}[{i}]", limits) for i, x in enumerate(_list(value, path))]
+    return fmpq_mat(len(entries), 1, entries)
+
+
+def _matrix(value: Any, path: str, shape: tuple[int, int], limits: Limits) -> fmpq_mat:
+    """A list of rows, or {"outer": [column, row]}."""
+    if isinstance(value, dict):
+        factors = _list(_object(value, path, {"outer"})["outer"], f"{path}.outer")
+        if len(factors) != 2:
+            raise MalformedInput("expected a column and a row", f"{path}.outer")
+        column, row = (_vector(factor, f"{path}.outer[{i}]", limits) for i, factor in enumerate(factors))
+        matrix = column * row.transpose()
+    else:
+        rows = [_vector(row, f"{path}[{i}]", limits) for i, row in enumerate(_list(value, path))]
+        for i, row in enumerate(rows):
+            if row.nrows() != shape[1]:
+                raise MalformedInput(f"{row.nrows()} entries, expected {shape[1]}", f"{path}[{i}]")
+        matrix = fmpq_mat(len(rows), shape[1], [x for row in rows for x in row.entries()])
+    if (matrix.nrows(), matrix.ncols()) != shape:
+        raise MalformedInput(f"shape {matrix.nrows()} x {matrix.ncols()}, expected {shape[0]} x {shape[1]}", path)
+    return matrix
+
+
+def _square(value: Any, path: str, names: tuple[str, str, str], dimension: int, limits: Limits) -> SquareMatrix:
+    if value is None:
+        return SquareMatrix()
+    scale, left, right = names
+    record = _object(value, path, set(), {scale, left, right, "dense"})
+    if "dense" in record:
+        _object(value, path, {"dense"})
+        return SquareMatrix(dense=_matrix(record["dense"], f"{path}.dense", (dimension, dimension), limits))
+    if (left in record) != (right in record):
+        raise MalformedInput(f"{left} and {right} come together", path)
+    factors = [_vector(record[name], f"{path}.{name}", limits) if name in record else None for name in (left, right)]
+    for name, factor in zip((left, right), factors, strict=True):
+        if factor is not None and factor.nrows() != dimension:
+            raise MalformedInput(f"{factor.nrows()} entries, expected {dimension}", f"{path}.{name}")
+    number = _rational(record[scale], f"{path}.{scale}", limits) if scale in record else fmpq(0)
+    return SquareMatrix(number, *factors)
+
+
+def check_size(data: bytes, limits: Limits) -> None:
+    """Raises LimitReached for a file above the byte limit."""
+    if len(data) > limits.max_bytes:
+        raise LimitReached(f"{len(data)} bytes, more than {limits.max_bytes}", hint="raise --max-bytes")

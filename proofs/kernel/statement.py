@@ -1,0 +1,186 @@
+"""Trusted. What is claimed: the user's dataset, and temperatures and budgets that the user (or a default) sets.
+
+Nothing in this module reads a witness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from flint import fmpq
+
+from proofs.kernel.errors import MalformedInput, UsageError
+from proofs.kernel.rational import DEFAULT_LIMITS, Limits, Row, integer_text, parse_rational, rational_text
+
+DEFAULT_MAX_WIDTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One sequence of tokens and the set of tokens it must be mapped onto."""
+
+    input: tuple[Row, ...]
+    output: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """N pairs (X_j, Y_j) of non-empty token lists in Q^d, d >= 2.
+
+    The hypotheses of the theorems (distinct tokens, different sets, m_j <= n_j) are not needed for a verdict to be
+    right and are not checked here; ``interp dataset check`` does that.
+    """
+
+    dimension: int
+    pairs: tuple[Pair, ...]
+
+    def __post_init__(self) -> None:
+        if self.dimension < 2:
+            raise MalformedInput(f"dimension {self.dimension} is below 2", "$.dimension", "append a constant coordinate")
+        if not self.pairs:
+            raise MalformedInput("the dataset has no pairs: nothing to check", "$.pairs")
+        for j, pair in enumerate(self.pairs):
+            for name, tokens in (("input", pair.input), ("output", pair.output)):
+                if not tokens:
+                    raise MalformedInput("an empty sequence", f"$.pairs[{j}].{name}")
+                for i, row in enumerate(tokens):
+                    if len(row) != self.dimension + 1:
+                        raise MalformedInput(
+                            f"a token with {len(row) - 1} coordinates, expected {self.dimension}",
+                            f"$.pairs[{j}].{name}[{i}]",
+                        )
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        distinct = {(frozenset(pair.input), frozenset(pair.output)) for pair in self.pairs}
+        return len(distinct), sum(len(output) for _, output in distinct)
+
+    @property
+    def num_pairs(self) -> int:
+        """N: pairs that differ as sets, so that repeating a pair buys no budget."""
+        return self._sizes[0]
+
+    @property
+    def num_outputs(self) -> int:
+        """M: sum of m_j over those pairs, m_j the number of distinct tokens in Y_j."""
+        return self._sizes[1]
+
+    @property
+    def num_tokens(self) -> int:
+        """K: sum of the lengths of all input sequences."""
+        return sum(len(pair.input) for pair in self.pairs)
+
+    @property
+    def max_length(self) -> int:
+        """n: the longest input sequence."""
+        return max(len(pair.input) for pair in self.pairs)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical text of the content (docs/reference/formats.md), whatever file it came from."""
+        state = hashlib.sha256(f"interp-dataset/1 {self.dimension} {len(self.pairs)}\n".encode())
+        for pair in self.pairs:
+            state.update((";".join(map(_canonical_tokens, (pair.input, pair.output))) + "\n").encode())
+        return "sha256:" + state.hexdigest()
+
+
+def _canonical_tokens(tokens: tuple[Row, ...]) -> str:
+    return " ".join(",".join(map(integer_text, row)) for row in tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Temperatures:
+    """The temperatures claimed: 0 (hardmax) or not, and (0, upper], or (0, oo) when upper is None and ``all_positive``."""
+
+    zero: bool
+    upper: fmpq | None = None
+    all_positive: bool = False
+
+    def __str__(self) -> str:
+        if self.all_positive:
+            return f"{'[' if self.zero else '('}0, oo)"
+        if self.upper is not None:
+            return f"{'[' if self.zero else '('}0, {rational_text(self.upper)}]"
+        return "0"
+
+    @property
+    def positive(self) -> bool:
+        """Whether any positive temperature (softmax) is claimed."""
+        return self.all_positive or self.upper is not None
+
+
+def parse_temperatures(text: str, limits: Limits = DEFAULT_LIMITS) -> Temperatures:
+    """``0``, ``(0,T]``, ``[0,T]``, ``(0,oo)`` or ``[0,oo)``. Raises: UsageError."""
+    compact = text.replace(" ", "")
+    if compact == "0":
+        return Temperatures(zero=True)
+    if match := re.fullmatch(r"([\[(])0,(?:(oo|inf)\)|([^\[\]()]+)\])", compact, re.ASCII):
+        if match[2]:
+            return Temperatures(zero=match[1] == "[", all_positive=True)
+        upper = parse_rational(match[3], "--temperatures", limits)
+        if upper > 0:
+            return Temperatures(zero=match[1] == "[", upper=upper)
+    raise UsageError(f"temperatures {text!r}", "--temperatures", "write 0, (0,T], [0,T], (0,oo) or [0,oo) with T > 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """T interpolates the dataset at these temperatures, within these budgets."""
+
+    temperatures: Temperatures
+    max_width: int
+    max_blocks: int
+    max_parameters: int
+
+    def __str__(self) -> str:
+        return (
+            f"T(X_j) = Y_j for every pair at temperature {self.temperatures}, width <= {self.max_width}, "
+            f"blocks <= {self.max_blocks}, parameters <= {self.max_parameters}"
+        )
+
+
+def count_hardmax_bound(num_pairs: int, num_outputs: int) -> int:
+    """Blocks of theorem 1.6: 2M + 2N + 1."""
+    return 2 * num_outputs + 2 * num_pairs + 1
+
+
+def count_softmax_bound(num_pairs: int, num_outputs: int) -> int:
+    """Blocks of theorem 1.8: 2M + 3N."""
+    return 2 * num_outputs + 3 * num_pairs
+
+
+def count_parameter_bound(dimension: int, num_blocks: int) -> int:
+    """(10 d + 8) L: four units of 2d + 1 scalars, eta, rho, alpha, beta, p, q. The constant is ours; the paper has O(dM)."""
+    return (10 * dimension + 8) * num_blocks
+
+
+def make_claim(
+    dataset: Dataset,
+    attention: str | None = None,
+    temperatures: str | None = None,
+    max_width: int | None = None,
+    max_blocks: int | None = None,
+    max_parameters: int | None = None,
+) -> Claim:
+    """The claim from the user's options; what is not given takes its default from the dataset, never from a witness.
+
+    Hardmax is temperature 0; softmax is (0, 1] unless temperatures are given. Raises: UsageError.
+    """
+    defaults = {None: "0", "hardmax": "0", "softmax": "(0,1]"}
+    if attention not in defaults:
+        raise UsageError(f"attention {attention!r}", "--attention", "hardmax or softmax")
+    chosen = parse_temperatures(temperatures if temperatures is not None else defaults[attention])
+    if attention == "hardmax" and not chosen.zero or attention == "softmax" and not chosen.positive:
+        raise UsageError(f"attention {attention} does not go with temperatures {chosen}", "--temperatures")
+    for name, value in (("width", max_width), ("blocks", max_blocks), ("parameters", max_parameters)):
+        if value is not None and value < 0:
+            raise UsageError(f"a negative budget: {value}", f"--max-{name}")
+    if max_blocks is None:
+        bound = count_softmax_bound if chosen.positive and not chosen.zero else count_hardmax_bound
+        max_blocks = bound(dataset.num_pairs, dataset.num_outputs)
+    if max_parameters is None:
+        max_parameters = count_parameter_bound(dataset.dimension, max_blocks)
+    return Claim(chosen, DEFAULT_MAX_WIDTH if max_width is None else max_width, max_blocks, max_parameters)
