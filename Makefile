@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test lint install install-test clean
+.PHONY: demo test lint bench install install-test clean
 
 $(VENV)/.core: setup.cfg pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -30,6 +30,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(VENV)/.test ## VOWELS=JapaneseVowels_TRAIN.ts (UEA archive)
+	$(BIN)/python -m tests.bench.foundation $(VOWELS)
 
 clean:
 	rm -rf $(VENV) demo-output build dist *.egg-info

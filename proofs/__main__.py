@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -153,13 +154,22 @@ class Answer:
 
 
 def answer_check(
-    dataset: Dataset | Path, witness: Path, options: Options, limits: Limits, progress: Progress | None = None
+    dataset: Dataset | Path,
+    witness: Path,
+    options: Options,
+    limits: Limits,
+    progress: Progress | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Answer:
-    """Checks one witness file against one dataset; every fault becomes an answer of its own kind."""
+    """Checks one witness file against one dataset; every fault becomes an answer of its own kind.
+
+    ``notes`` are told with the verdict, for instance that the dataset was read outside the kernel.
+    """
     try:
         statement = read_dataset(dataset, limits) if isinstance(dataset, Path) else dataset
         claim = options.claim(statement)
         verdict = check(statement, read_transformer(witness, limits), claim, limits, progress)
+        verdict = replace(verdict, notes=verdict.notes + notes)
         return Answer(render_verdict(verdict, str(witness)), verdict_record(verdict), verdict.status)
     except InterpError as error:
         return answer_error(error)
@@ -172,6 +182,17 @@ def answer_error(error: InterpError) -> Answer:
     return Answer(f"{error.status.label.upper()}: {error}", error_record(error), error.status)
 
 
+def print_answer(text: str, status: Status) -> Status:
+    """Prints what was found, whatever the terminal can show. A text that cannot be written is an internal fault."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is flushed at exit
+        return status if isinstance(error, BrokenPipeError) else Status.FAULT
+    return status
+
+
 def add_limit_options(parser: argparse.ArgumentParser) -> None:
     """--max-digits and its like, one for each limit."""
     for field in fields(Limits):
@@ -180,12 +201,16 @@ def add_limit_options(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m proofs", description="Exact check of a transformer against a dataset.")
-    command = parser.add_subparsers(dest="command", required=True).add_parser("check", help="check WITNESS against DATA")
+    parser = argparse.ArgumentParser(
+        prog="python -m proofs", description="Exact check of a transformer against a dataset."
+    )
+    command = parser.add_subparsers(dest="command", required=True).add_parser(
+        "check", help="check WITNESS against DATA"
+    )
     command.add_argument("data", type=Path, help="the statement: dataset as JSON or JSON lines")
     command.add_argument("witness", type=Path, help="the transformer")
     command.add_argument("--attention", choices=["hardmax", "softmax"])
-    command.add_argument("--temperatures", help="0, (0,T], [0,T], (0,oo) or [0,oo)")
+    command.add_argument("--temperatures", help="0, (0,T], [0,T], (0,oo), [0,oo) or one T")
     for name in ("width", "blocks", "parameters"):
         command.add_argument(f"--max-{name}", type=int)
     command.add_argument("--json", action="store_true")
@@ -196,9 +221,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         answer = answer_check(given.data, given.witness, options, limits)
     except Exception as error:
-        answer = answer_error(InternalFault(f"{type(error).__name__}: {error}", hint="a defect of the program: please report it"))
-    print(json.dumps(answer.record, indent=2) if given.json else answer.text)
-    return answer.status.exit_code
+        answer = answer_error(
+            InternalFault(f"{type(error).__name__}: {error}", hint="a defect of the program: please report it")
+        )
+    return print_answer(json.dumps(answer.record, indent=2) if given.json else answer.text, answer.status).exit_code
 
 
 if __name__ == "__main__":

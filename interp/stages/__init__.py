@@ -1,1 +1,1 @@
-"""Steps of the constructions, one a module, named after its lemma in ``proofs.lemmas``. Untrusted: the kernel checks."""
+"""Steps of the constructions, one a module, named after its lemma in ``proofs.lemmas``. Untrusted."""

@@ -10,8 +10,10 @@ from flint import fmpq, fmpq_mat
 
 from interp.stages.tokens import Integers
 from proofs.kernel.model import FeedForward
+from proofs.kernel.statement import DEFAULT_MAX_WIDTH
 
 Unit = tuple[Sequence[fmpq | int], Sequence[fmpq | int], fmpq | int]  # W-column, U-row, bias
+MAX_UNITS = DEFAULT_MAX_WIDTH  # units of one layer
 
 
 def build_feed_forward(dimension: int, units: Sequence[Unit], eta: int = 1) -> FeedForward:
@@ -19,6 +21,11 @@ def build_feed_forward(dimension: int, units: Sequence[Unit], eta: int = 1) -> F
     W = fmpq_mat(dimension, len(units), [w[c] for c in range(dimension) for w, _, _ in units])
     U = fmpq_mat(len(units), dimension, [x for _, u, _ in units for x in u])
     return FeedForward(fmpq(eta), W, U, fmpq_mat(len(units), 1, [b for _, _, b in units]))
+
+
+def count_layers(num_units: int) -> int:
+    """Full layers, and perhaps one that is not, for so many units."""
+    return -(-num_units // MAX_UNITS)
 
 
 def build_hat(direction: Sequence[int], center: fmpq, half_width: fmpq, shift: Sequence[fmpq]) -> list[Unit]:

@@ -14,7 +14,9 @@ from proofs.kernel.rational import Row, coordinates_of
 from proofs.lemmas import interpolation as lemma
 
 
-def build_interpolation(state: TokenState, targets: Sequence[Sequence[Row]], bound: fmpq, rng: random.Random) -> list[Block]:
+def build_interpolation(
+    state: TokenState, targets: Sequence[Sequence[Row]], bound: fmpq, rng: random.Random
+) -> list[Block]:
     """M blocks. targets[j] lists the m_j distinct targets of sequence j; all lie in (-bound, bound)^d, no point does.
 
     Raises: InternalFault if the promise breaks.

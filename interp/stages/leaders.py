@@ -19,7 +19,9 @@ from proofs.kernel.model import Block
 from proofs.lemmas import leaders as lemma
 
 
-def build_leaders(state: TokenState, sizes: Sequence[int], bound: fmpq, rng: random.Random) -> tuple[list[Block], TokenState]:
+def build_leaders(
+    state: TokenState, sizes: Sequence[int], bound: fmpq, rng: random.Random
+) -> tuple[list[Block], TokenState]:
     """M blocks and the state after them. sizes[j] = m_j; ``bound`` exceeds every |coordinate| of every target.
 
     Raises: InternalFault if the promise breaks.
@@ -33,12 +35,15 @@ def build_leaders(state: TokenState, sizes: Sequence[int], bound: fmpq, rng: ran
     chosen = [_widest(member, gaps, size) for member, size in zip(state.members(), sizes, strict=True)]
     largest = fmpq(max(state.numerators.ravel().tolist()), state.denominator) + offset
     vectors = _find_vectors(state, chosen, largest, max(bound, largest), offset)
-    blocks = []
+    blocks: list[Block] = []
     for leader, vector in vectors.items():
         half_width = power_of_two_at_most(gaps[leader])
         center = projections[leader]
         if shift is not None and not blocks:  # this hat reads tokens before the shift, all later ones after it
-            units = [*build_hat(direction, center - offset * sum(direction), half_width, vector), build_constant([offset] * d)]
+            units = [
+                *build_hat(direction, center - offset * sum(direction), half_width, vector),
+                build_constant([offset] * d),
+            ]
         else:
             units = build_hat(direction, center, half_width, vector)
         blocks.append(Block(build_feed_forward(d, units)))
@@ -66,7 +71,7 @@ def _widest(member: list[int], gaps: list[fmpq], size: int) -> list[int]:
 def _find_vectors(
     state: TokenState, chosen: list[list[int]], largest: fmpq, bound: fmpq, offset: fmpq
 ) -> dict[int, tuple[fmpq, ...]]:
-    """Leader -> the vector it moves by. C and S are powers of two, S doubled until every negative leader selects itself."""
+    """Leader -> the vector it moves by; C, S powers of two, S doubled until every negative leader selects itself."""
     d = state.dimension
     up = (2 * power_of_two_above(bound),) * d
     circle = find_circle_points(max(len(leaders) for leaders in chosen) - 1)

@@ -18,11 +18,12 @@ from flint import fmpq, fmpq_mat
 
 from interp.stages.hat import Unit, build_constant, build_feed_forward, build_hat, find_injective_direction
 from interp.stages.tokens import TokenState, power_of_two_above, power_of_two_at_most, require
-from proofs.kernel.errors import InternalFault
+from proofs.kernel.errors import InternalFault, UsageError
 from proofs.kernel.model import Block, SelfAttention, SquareMatrix
 from proofs.kernel.rational import Row, primitive_row, row_of
 from proofs.lemmas import separation as lemma
 
+POLICIES = ("auto", "leader", "mean")
 CANDIDATE_TOKENS = 6
 MEAN_SCALES = 8
 
@@ -45,8 +46,10 @@ class Candidate:
 def build_separation(state: TokenState, rng: random.Random, policy: str = "auto") -> tuple[list[Block], TokenState]:
     """At most N - 1 blocks and the state after them: disjoint sequences of positive tokens.
 
-    policy: ``leader``, ``mean`` or ``auto``. Raises: InternalFault if a promise breaks.
+    policy: ``leader``, ``mean`` or ``auto``. Raises: UsageError; InternalFault if a promise breaks.
     """
+    if policy not in POLICIES:
+        raise UsageError(f"separation {policy!r}", "--separation", f"one of {', '.join(POLICIES)}")
     before, blocks = state.sequences(), []
     while sharing := find_sharing(state):
         block, state = _build_separating_block(state, sharing, rng, policy)
@@ -72,11 +75,14 @@ def find_positive_shift(state: TokenState) -> fmpq | None:
     return None if smallest > 0 else power_of_two_above(-smallest)
 
 
-def _build_separating_block(state: TokenState, sharing: Sharing, rng: random.Random, policy: str) -> tuple[Block, TokenState]:
+def _build_separating_block(
+    state: TokenState, sharing: Sharing, rng: random.Random, policy: str
+) -> tuple[Block, TokenState]:
     shift = find_positive_shift(state)
     components = _components(sharing, state.num_sequences, lambda j: ())
-    best = max(_candidates(state, sharing, components, rng, policy), key=lambda candidate: candidate.num_components)
-    if best.num_components <= len(components):
+    candidates = list(_candidates(state, sharing, components, rng, policy))
+    best = max(candidates, key=lambda candidate: candidate.num_components, default=None)
+    if best is None or best.num_components <= len(components):
         raise InternalFault("no separating block makes progress")
     return _realise(state, best, shift)
 
@@ -93,7 +99,7 @@ def _components(sharing: Sharing, num_sequences: int, key: Callable[[int], Key])
 
 
 def _splitting_tokens(sharing: Sharing, components: Sequence[set[int]]) -> list[Row]:
-    """Tokens held by some but not all members of a component, the best balanced ones of the largest components first."""
+    """Tokens held by some but not all members of a component, the best balanced first."""
     size = {j: len(component) for component in components for j in component}
     balance = {row: min(len(js), size[js[0]] - len(js)) for row, js in sharing.items()}
     ranked = sorted((row for row, rest in balance.items() if rest > 0), key=lambda row: (-balance[row], row))
@@ -103,7 +109,7 @@ def _splitting_tokens(sharing: Sharing, components: Sequence[set[int]]) -> list[
 def _candidates(
     state: TokenState, sharing: Sharing, components: list[set[int]], rng: random.Random, policy: str
 ) -> Iterator[Candidate]:
-    """Blocks that make progress. One always exists (lemma): a shared component has a token in some but not all members."""
+    """Blocks that make progress; one always exists (lemma)."""
     rows = state.rows()
     distinct = sorted(set(rows))
     points = TokenState.from_rows(distinct, (0,) * len(distinct), (1,) * len(distinct))
@@ -140,7 +146,7 @@ def _candidates(
 
 
 def _private_tokens(rows: list[Row], members: list[list[int]], components: list[set[int]]) -> list[Row]:
-    """Tokens of a single sequence of each component that still shares: they split it when every shared token is common to all."""
+    """Tokens of one sequence of a component that shares: they split it when every shared token is common to all."""
     counts: dict[Row, int] = {}
     for row in rows:
         counts[row] = counts.get(row, 0) + 1
@@ -185,7 +191,9 @@ def _realise(state: TokenState, choice: Candidate, shift: fmpq | None) -> tuple[
     rows = state.rows()
     units: list[Unit] = []
     if choice.token is not None and choice.scale != 0:
-        projections = sorted({fmpq(sum(a * b for a, b in zip(direction, row, strict=False)), row[-1]) for row in set(rows)})
+        projections = sorted(
+            {fmpq(sum(a * b for a, b in zip(direction, row, strict=False)), row[-1]) for row in set(rows)}
+        )
         center = fmpq(sum(a * b for a, b in zip(direction, choice.token, strict=False)), choice.token[-1])
         place = projections.index(center)
         gaps = [abs(projections[k] - center) for k in (place - 1, place + 1) if 0 <= k < len(projections)]
@@ -195,7 +203,10 @@ def _realise(state: TokenState, choice: Candidate, shift: fmpq | None) -> tuple[
         units.append(build_constant([shift] * d))
     scale = choice.scale if choice.token is not None else fmpq(0)
     after_ff = [
-        [fmpq(x, row[-1]) + offset + (scale * v if row == choice.token else 0) for x, v in zip(row[:-1], direction, strict=True)]
+        [
+            fmpq(x, row[-1]) + offset + (scale * v if row == choice.token else 0)
+            for x, v in zip(row[:-1], direction, strict=True)
+        ]
         for row in rows
     ]
     added = [_added(choice, key, offset, scale, d) for key in choice.keys]

@@ -1,22 +1,16 @@
-"""Untrusted. Writes a transformer as JSON lines; the format is docs/reference/formats.md, the reader is the kernel's."""
+"""Untrusted. Writes a transformer as JSON lines (docs/reference/formats.md); the reader is the kernel's."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from flint import fmpq, fmpq_mat
 
+from interp.files.numbers import Number, encode_number
 from proofs.kernel.decode import TRANSFORMER_FORMAT
-from proofs.kernel.errors import UsageError
 from proofs.kernel.model import Block, FeedForward, SelfAttention, SquareMatrix, Transformer
-from proofs.kernel.rational import rational_text
-
-Number = int | str
 
 
 def encode_transformer(transformer: Transformer) -> bytes:
@@ -30,38 +24,12 @@ def encode_transformer(transformer: Transformer) -> bytes:
     return body + _line(end).encode()
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Writes to a temporary file beside the target, then renames: the target is never half-written.
-
-    Raises: UsageError when the place cannot be written.
-    """
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-            mode = os.umask(0)
-            os.umask(mode)
-            os.chmod(temporary, 0o666 & ~mode)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", file=str(path)) from error
-
-
 def _line(record: dict[str, Any]) -> str:
     return json.dumps(record, separators=(",", ":")) + "\n"
 
 
-def _number(value: fmpq) -> Number:
-    """A JSON integer while it is short, text otherwise (readers differ on long JSON integers)."""
-    return int(value.p) if value.q == 1 and abs(value.p) < 2**53 else rational_text(value)
-
-
 def _vector(column: fmpq_mat) -> list[Number]:
-    return [_number(x) for x in column.entries()]
+    return [encode_number(x) for x in column.entries()]
 
 
 def _matrix(matrix: fmpq_mat) -> Any:
@@ -69,8 +37,8 @@ def _matrix(matrix: fmpq_mat) -> Any:
     rows = matrix.tolist()
     factors = _find_outer(rows)
     if factors is not None and len(rows) * len(rows[0]) > len(rows) + len(rows[0]):
-        return {"outer": [[_number(x) for x in factor] for factor in factors]}
-    return [[_number(x) for x in row] for row in rows]
+        return {"outer": [[encode_number(x) for x in factor] for factor in factors]}
+    return [[encode_number(x) for x in row] for row in rows]
 
 
 def _find_outer(rows: list[list[fmpq]]) -> tuple[list[fmpq], list[fmpq]] | None:
@@ -96,14 +64,14 @@ def _encode_block(block: Block) -> dict[str, Any]:
 
 
 def _encode_feed_forward(layer: FeedForward) -> dict[str, Any]:
-    record: dict[str, Any] = {"eta": _number(layer.eta)}
+    record: dict[str, Any] = {"eta": encode_number(layer.eta)}
     if layer.width:
         record |= {"W": _matrix(layer.W), "U": _matrix(layer.U), "b": _vector(layer.b)}
     return record
 
 
 def _encode_attention(layer: SelfAttention) -> dict[str, Any]:
-    record: dict[str, Any] = {"rho": _number(layer.rho)}
+    record: dict[str, Any] = {"rho": encode_number(layer.rho)}
     for name, matrix, parts in (("A", layer.A, ("alpha", "p", "q")), ("V", layer.V, ("beta", "r", "t"))):
         if encoded := _encode_square(matrix, parts):
             record[name] = encoded
@@ -115,7 +83,7 @@ def _encode_square(matrix: SquareMatrix, names: tuple[str, str, str]) -> dict[st
         return {"dense": _matrix(matrix.dense)}
     record: dict[str, Any] = {}
     if matrix.scale != 0:
-        record[names[0]] = _number(matrix.scale)
+        record[names[0]] = encode_number(matrix.scale)
     if matrix.left is not None and matrix.right is not None:
         record |= {names[1]: _vector(matrix.left), names[2]: _vector(matrix.right)}
     return record

@@ -13,7 +13,7 @@ from proofs.kernel.model import Block
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Blocks first..last (from 1, inclusive; last = first - 1 for none). ``shared``: only the attention of its block counts."""
+    """Blocks first..last (from 1; last = first - 1 for none). ``shared``: only the attention of its block counts."""
 
     name: str
     lemma: str
@@ -52,14 +52,18 @@ class Ledger:
 def encode_phases(phases: Sequence[Phase]) -> list[dict[str, Any]]:
     """The ledger as it stands in a header."""
     return [
-        {"name": p.name, "lemma": p.lemma, "first": p.first, "last": p.last, "bits": p.bits, "shared": p.shared} for p in phases
+        {"name": p.name, "lemma": p.lemma, "first": p.first, "last": p.last, "bits": p.bits, "shared": p.shared}
+        for p in phases
     ]
 
 
 def decode_phases(header: dict[str, Any]) -> list[Phase]:
     """The ledger in a header, [] when there is none. Raises: MalformedInput."""
     phases = []
-    for i, record in enumerate(header.get("phases", [])):
+    records = header.get("phases", [])
+    if not isinstance(records, list):
+        raise MalformedInput("not a list of phases", "line 1: $.phases", "see docs/reference/formats.md")
+    for i, record in enumerate(records):
         try:
             phases.append(
                 Phase(

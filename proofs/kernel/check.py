@@ -6,23 +6,26 @@ Verified means: every obligation was checked and holds. There is no other way to
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flint import fmpq
 
+from proofs.balls.attention import PRECISIONS, mean_at
+from proofs.kernel.boxes import Box, Undecided, contains, point
 from proofs.kernel.counts import Counts, count_transformer
-from proofs.kernel.errors import Status
+from proofs.kernel.errors import InternalFault, Status
 from proofs.kernel.hardmax import apply_block
 from proofs.kernel.model import Transformer
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits, Row, coordinates_of
-from proofs.kernel.statement import Claim, Dataset
+from proofs.kernel.softmax import Mean, apply_block_boxes, mean_up_to
+from proofs.kernel.statement import Claim, Dataset, Temperatures
 
-Progress = Callable[[int], None]
+Progress = Callable[[int, int], None]  # blocks done, blocks in all
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A pair whose image is not its target set: the tokens that lack, those too many, and the squared Hausdorff distance."""
+    """A pair whose image is not its target set: tokens that lack, tokens too many, the squared Hausdorff distance."""
 
     pair: int  # from 0
     missing: tuple[Row, ...]
@@ -60,7 +63,11 @@ class Verdict:
 
 
 def check(
-    dataset: Dataset, transformer: Transformer, claim: Claim, limits: Limits = DEFAULT_LIMITS, progress: Progress | None = None
+    dataset: Dataset,
+    transformer: Transformer,
+    claim: Claim,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress | None = None,
 ) -> Verdict:
     """Does the transformer interpolate the dataset at the claimed temperatures within the claimed budgets?
 
@@ -81,7 +88,10 @@ def check(
             obligations.append(_check_hardmax(dataset, transformer, limits, progress))
             parts.append("kernel/hardmax")
         if claim.temperatures.positive:
-            obligations.append(Obligation("softmax", Status.UNDECIDED, "no softmax forward pass"))
+            obligations.append(_check_softmax(dataset, transformer, claim.temperatures, limits, progress))
+            parts.append("kernel/softmax")
+        if claim.temperatures.single is not None:
+            parts.append("balls")
     return Verdict(
         _overall(obligations),
         claim,
@@ -111,36 +121,118 @@ def _check_hardmax(dataset: Dataset, transformer: Transformer, limits: Limits, p
     for k, block in enumerate(transformer.blocks, 1):
         sequences = apply_block(block, sequences, limits)
         if progress is not None:
-            progress(k)
-    return compare(dataset, sequences, "hardmax")
+            progress(k, len(transformer.blocks))
+    return compare(dataset, sequences)
 
 
-def compare(dataset: Dataset, sequences: list[list[Row]], name: str) -> Obligation:
-    """Whether the set of tokens of each final sequence is exactly its target set."""
-    wrong = [j for j, pair in enumerate(dataset.pairs) if set(sequences[j]) != set(pair.output)]
+def _check_softmax(
+    dataset: Dataset, transformer: Transformer, claimed: Temperatures, limits: Limits, progress: Progress | None
+) -> Obligation:
+    """All temperatures of an interval by rational boxes; one given temperature by balls, at rising precision."""
+    if claimed.single is None:
+        return run_boxes(dataset, transformer, mean_up_to(claimed.upper), limits, progress)
+    for bits in PRECISIONS:
+        answer = run_boxes(dataset, transformer, mean_at(claimed.single, bits), limits, progress)
+        if answer.status is not Status.UNDECIDED:
+            break
+    return replace(answer, detail=f"{answer.detail} (balls of {bits} bits)")
+
+
+def run_boxes(
+    dataset: Dataset,
+    transformer: Transformer,
+    mean: Mean,
+    limits: Limits,
+    progress: Progress | None = None,
+    start: tuple[int, list[list[Box]]] | None = None,
+) -> Obligation:
+    """The forward pass in boxes, attention bounded by ``mean``, and the comparison with the targets.
+
+    ``start`` resumes after that many blocks, in that state.
+    """
+    done, sequences = start or (0, [[point(row) for row in pair.input] for pair in dataset.pairs])
+    for k, block in enumerate(transformer.blocks[done:], done + 1):
+        try:
+            sequences = apply_block_boxes(block, sequences, mean, limits)
+        except Undecided as reason:
+            j, i = _locate(dataset, reason.token)
+            return Obligation("softmax", Status.UNDECIDED, f"block {k}, pair {j}, token {i}: {reason.detail}")
+        if progress is not None:
+            progress(k, len(transformer.blocks))
+    return compare_boxes(dataset, sequences)
+
+
+def _locate(dataset: Dataset, token: int) -> tuple[int, int]:
+    """Pair and place of a token counted through all sequences."""
+    for j, pair in enumerate(dataset.pairs):
+        if token < len(pair.input):
+            return j, token
+        token -= len(pair.input)
+    raise InternalFault(f"no token {token}")
+
+
+def compare_boxes(dataset: Dataset, sequences: list[list[Box]]) -> Obligation:
+    """Verified: every final box is a point, and the points are the target set. Refuted: a box without a target in it,
+    or a target in no box. An enclosure that merely holds its target proves nothing: undecided."""
+    undecided = None
     if len(sequences) != len(dataset.pairs):
-        return Obligation(name, Status.REFUTED, "not every pair was answered")
+        return Obligation("softmax", Status.REFUTED, "not every pair was answered")
+    for j, (pair, boxes) in enumerate(zip(dataset.pairs, sequences, strict=True)):
+        targets = set(pair.output)
+        if all(box.is_point for box in boxes):
+            if {box.center for box in boxes} != targets:
+                mismatch = _mismatch(dataset, j, {box.center for box in boxes})
+                return Obligation("softmax", Status.REFUTED, f"pair {j} is wrong at every temperature", mismatch)
+            continue
+        for i, box in enumerate(boxes):
+            if not any(contains(box, row) for row in targets):
+                return Obligation("softmax", Status.REFUTED, f"pair {j}, token {i} stays away from every target")
+        if lost := [row for row in targets if not any(contains(box, row) for box in boxes)]:
+            return Obligation("softmax", Status.REFUTED, f"pair {j}: {len(lost)} targets are never reached")
+        undecided = undecided or f"pair {j}: a final token is known only up to a radius"
+    if undecided:
+        return Obligation("softmax", Status.UNDECIDED, undecided)
+    return Obligation("softmax", Status.VERIFIED, f"{len(dataset.pairs)} of {len(dataset.pairs)} pairs exact")
+
+
+def compare(dataset: Dataset, sequences: list[list[Row]]) -> Obligation:
+    """Whether the set of tokens of each final sequence is exactly its target set."""
+    if len(sequences) != len(dataset.pairs):
+        return Obligation("hardmax", Status.REFUTED, "not every pair was answered")
+    wrong = [j for j, pair in enumerate(dataset.pairs) if set(sequences[j]) != set(pair.output)]
     if not wrong:
-        return Obligation(name, Status.VERIFIED, f"{len(dataset.pairs)} of {len(dataset.pairs)} pairs exact")
-    j = wrong[0]
-    found, wanted = set(sequences[j]), set(dataset.pairs[j].output)
-    mismatch = Mismatch(j, tuple(sorted(wanted - found)), tuple(sorted(found - wanted)), squared_hausdorff(found, wanted))
-    detail = f"{len(wrong)} of {len(dataset.pairs)} pairs are wrong, the first is pair {j}"
-    return Obligation(name, Status.REFUTED, detail, mismatch)
+        return Obligation("hardmax", Status.VERIFIED, f"{len(dataset.pairs)} of {len(dataset.pairs)} pairs exact")
+    detail = f"{len(wrong)} of {len(dataset.pairs)} pairs are wrong, the first is pair {wrong[0]}"
+    return Obligation("hardmax", Status.REFUTED, detail, _mismatch(dataset, wrong[0], set(sequences[wrong[0]])))
+
+
+def _mismatch(dataset: Dataset, pair: int, found: set[Row]) -> Mismatch:
+    wanted = set(dataset.pairs[pair].output)
+    distance = squared_hausdorff(found, wanted)
+    return Mismatch(pair, tuple(sorted(wanted - found)), tuple(sorted(found - wanted)), distance)
 
 
 def squared_hausdorff(left: set[Row], right: set[Row]) -> fmpq:
     """The square of the Hausdorff distance of two non-empty finite sets."""
     a, b = ([coordinates_of(row) for row in sorted(side)] for side in (left, right))
     table = [[sum(((s - t) ** 2 for s, t in zip(x, y, strict=True)), fmpq(0)) for y in b] for x in a]
-    return max(max(min(row) for row in table), max(min(column) for column in zip(*table, strict=True)))
+    smallest = [min(row) for row in table] + [min(column) for column in zip(*table, strict=True)]
+    distance: fmpq = max(smallest)
+    return distance
 
 
 def _notes(dataset: Dataset, transformer: Transformer, claim: Claim) -> list[str]:
     """Differences between what the header says and what was checked: told, never decisive."""
     header, notes = transformer.header, []
     if "dataset" in header and header["dataset"] != dataset.digest:
-        notes.append(f"the header names another dataset ({header['dataset']}); the verdict is about the one given")
+        said = _shown(header["dataset"])
+        notes.append(f"the header names another dataset ({said}); the verdict is about the one given")
     if "temperatures" in header and header["temperatures"] != str(claim.temperatures):
-        notes.append(f"the header claims temperature {header['temperatures']}; checked was {claim.temperatures}")
+        said = _shown(header["temperatures"])
+        notes.append(f"the header claims temperature {said}; checked was {claim.temperatures}")
     return notes
+
+
+def _shown(value: object) -> str:
+    """Header text fit to print: a witness writes no lines and no control characters into a report."""
+    return ascii(value[:100]) if isinstance(value, str) else "no text"

@@ -91,13 +91,14 @@ def _token(value: Any, path: str, limits: Limits) -> Row:
     return row_of([_rational(x, f"{path}[{c}]", limits) for c, x in enumerate(_list(value, path))])
 
 
+def decode_tokens(value: Any, path: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Row, ...]:
+    """The tokens in a decoded JSON list of lists of numbers. Raises: MalformedInput, LimitReached."""
+    return tuple(_token(token, f"{path}[{i}]", limits) for i, token in enumerate(_list(value, path)))
+
+
 def _pair(value: Any, path: str, limits: Limits) -> Pair:
     record = _object(value, path, {"input", "output"})
-    sides = (
-        tuple(_token(t, f"{path}.{side}[{i}]", limits) for i, t in enumerate(_list(record[side], f"{path}.{side}")))
-        for side in ("input", "output")
-    )
-    return Pair(*sides)
+    return Pair(*(decode_tokens(record[side], f"{path}.{side}", limits) for side in ("input", "output")))
 
 
 def decode_dataset(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Dataset:
@@ -119,7 +120,9 @@ def _decode_dataset_lines(first: bytes, rest: bytes, limits: Limits) -> Dataset:
         raise MalformedInput(f"expected {DATASET_LINES_FORMAT!r}", "line 1: $.format")
     pairs = [_pair(decode_json(line, f"line {k}"), f"line {k}: $", limits) for k, line in _numbered(rest)]
     if len(pairs) != _count(header["pairs"], "line 1: $.pairs"):
-        raise MalformedInput(f"{len(pairs)} pairs where the header says {header['pairs']}", "line 1: $.pairs", "cut short?")
+        raise MalformedInput(
+            f"{len(pairs)} pairs where the header says {header['pairs']}", "line 1: $.pairs", "cut short?"
+        )
     return Dataset(_count(header["dimension"], "line 1: $.dimension"), tuple(pairs))
 
 
@@ -138,10 +141,14 @@ def decode_transformer(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Transfor
     if header["format"] != TRANSFORMER_FORMAT or isinstance(header["format"], _Literal):
         raise MalformedInput(f"expected {TRANSFORMER_FORMAT!r}", "line 1: $.format")
     dimension = _count(header["dimension"], "line 1: $.dimension")
+    if dimension > limits.max_dimension:
+        raise LimitReached(f"dimension {dimension}", "line 1: $.dimension", "raise --max-dimension")
     for name, value in (("the header", header["blocks"]), ("the end record", end["blocks"])):
         if _count(value, name) != len(lines) - 1:
             raise MalformedInput(f"{len(lines) - 1} blocks where {name} says {value}", "$.blocks")
-    blocks = tuple(_block(decode_json(line, f"line {k + 1}"), k, dimension, limits) for k, line in enumerate(lines[1:], 1))
+    blocks = tuple(
+        _block(decode_json(line, f"line {k + 1}"), k, dimension, limits) for k, line in enumerate(lines[1:], 1)
+    )
     return Transformer(dimension, blocks, header, "sha256:" + hashlib.sha256(data).hexdigest())
 
 
@@ -156,8 +163,8 @@ def _split_end(data: bytes) -> tuple[bytes, dict[str, Any]]:
     end = _object(last["end"], "last line: $.end", {"blocks", "sha256"})
     body = data[:start]
     if end["sha256"] != hashlib.sha256(body).hexdigest():
-        raise MalformedInput("the digest in the end record is not that of the lines before it", "last line: $.end.sha256",
-                             "the file was changed after it was written")  # fmt: skip
+        message, hint = "the digest in the end record is not that of the lines before it", "the file was changed"
+        raise MalformedInput(message, "last line: $.end.sha256", hint)
     return body, end
 
 
@@ -186,8 +193,8 @@ def _block(value: Any, index: int, dimension: int, limits: Limits) -> Block:
         sa = _object(record["sa"], f"{path}.sa", {"rho"}, {"A", "V"})
         attention = SelfAttention(
             _rational(sa["rho"], f"{path}.sa.rho", limits),
-            _square(sa.get("A"), f"{path}.sa.A", ("alpha", "p", "q"), dimension, limits),
-            _square(sa.get("V"), f"{path}.sa.V", ("beta", "r", "t"), dimension, limits),
+            _square(sa.get("A", {}), f"{path}.sa.A", ("alpha", "p", "q"), dimension, limits),
+            _square(sa.get("V", {}), f"{path}.sa.V", ("beta", "r", "t"), dimension, limits),
         )
     return Block(layer, attention)
 
@@ -204,21 +211,21 @@ def _matrix(value: Any, path: str, shape: tuple[int, int], limits: Limits) -> fm
         if len(factors) != 2:
             raise MalformedInput("expected a column and a row", f"{path}.outer")
         column, row = (_vector(factor, f"{path}.outer[{i}]", limits) for i, factor in enumerate(factors))
-        matrix = column * row.transpose()
+        found = (int(column.nrows()), int(row.nrows()))
+        # a wrong shape is never multiplied out
+        entries = (column * row.transpose()).entries() if found == shape else []
     else:
         rows = [_vector(row, f"{path}[{i}]", limits) for i, row in enumerate(_list(value, path))]
         for i, row in enumerate(rows):
             if row.nrows() != shape[1]:
                 raise MalformedInput(f"{row.nrows()} entries, expected {shape[1]}", f"{path}[{i}]")
-        matrix = fmpq_mat(len(rows), shape[1], [x for row in rows for x in row.entries()])
-    if (matrix.nrows(), matrix.ncols()) != shape:
-        raise MalformedInput(f"shape {matrix.nrows()} x {matrix.ncols()}, expected {shape[0]} x {shape[1]}", path)
-    return matrix
+        found, entries = (len(rows), shape[1]), [x for row in rows for x in row.entries()]
+    if found != shape:
+        raise MalformedInput(f"shape {found[0]} x {found[1]}, expected {shape[0]} x {shape[1]}", path)
+    return fmpq_mat(*shape, entries)
 
 
 def _square(value: Any, path: str, names: tuple[str, str, str], dimension: int, limits: Limits) -> SquareMatrix:
-    if value is None:
-        return SquareMatrix()
     scale, left, right = names
     record = _object(value, path, set(), {scale, left, right, "dense"})
     if "dense" in record:

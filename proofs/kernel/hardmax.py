@@ -22,6 +22,12 @@ def integer_matrix(matrix: fmpq_mat) -> tuple[fmpz_mat, int]:
     return numerators, int(denominator)
 
 
+def integer_affine(layer: FeedForward) -> tuple[fmpz_mat, int]:
+    """[U | b] as w x (d + 1) numerators over one positive denominator."""
+    rows = zip(layer.U.tolist(), layer.b.entries(), strict=True)
+    return integer_matrix(fmpq_mat(layer.width, int(layer.W.nrows()) + 1, [x for u, b in rows for x in (*u, b)]))
+
+
 def apply_feed_forward(layer: FeedForward, rows: Sequence[Row]) -> list[Row]:
     """eta x + W relu(U x + b) for each row.
 
@@ -32,8 +38,7 @@ def apply_feed_forward(layer: FeedForward, rows: Sequence[Row]) -> list[Row]:
         return list(rows)
     width, dimension = layer.width, int(layer.W.nrows())
     eta, eta_denominator = int(layer.eta.p), int(layer.eta.q)
-    affine = fmpq_mat(width, dimension + 1, [x for u, b in zip(layer.U.tolist(), layer.b.entries(), strict=True) for x in (*u, b)])
-    G, g = integer_matrix(affine)
+    G, g = integer_affine(layer)
     H, h = integer_matrix(layer.W)
     activations = (fmpz_mat(len(rows), dimension + 1, [x for row in rows for x in row]) * G.transpose()).tolist()
     active = [i for i, a in enumerate(activations) if any(x > 0 for x in a)]
@@ -49,7 +54,9 @@ def apply_feed_forward(layer: FeedForward, rows: Sequence[Row]) -> list[Row]:
         if not any(shift):  # the active units cancel: eta x exactly
             continue
         row = rows[i]
-        result[i] = primitive_row([keep * x + move * int(s) for x, s in zip(row, shift, strict=False)], common * row[-1])
+        result[i] = primitive_row(
+            [keep * x + move * int(s) for x, s in zip(row, shift, strict=False)], common * row[-1]
+        )
     return result
 
 
@@ -98,6 +105,6 @@ def apply_block(block: Block, sequences: Sequence[Sequence[Row]], limits: Limits
     for rows in sequences:
         result.append(apply_attention(block.attention, flat[start : start + len(rows)]))
         start += len(rows)
-    if max(row[-1].bit_length() for rows in result for row in rows) > limits.max_bits:
-        raise LimitReached(f"a number of more than {limits.max_bits} bits arose", hint="raise --max-bits")
+    if max(x.bit_length() for rows in result for row in rows for x in row) > limits.max_height:
+        raise LimitReached(f"a number of more than {limits.max_height} bits arose", hint="raise --max-height")
     return result

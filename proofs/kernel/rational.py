@@ -1,7 +1,7 @@
 """Trusted. The grammar of numbers, and tokens as primitive integer rows.
 
-A rational is an ``fmpq``. A token of Q^d is a row (X_1, .., X_d, D) of Python integers with D > 0 and gcd 1, standing for
-(X_1/D, .., X_d/D): every token has exactly one row, so equality of tokens is equality of tuples.
+A rational is an ``fmpq``. A token of Q^d is a row (X_1, .., X_d, D) of Python integers with D > 0 and gcd 1, that
+stands for (X_1/D, .., X_d/D): every token has exactly one row, so equality of tokens is equality of tuples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class Limits:
     max_digits: int = 10_000  # digits of one number as written
     max_exponent: int = 10_000  # absolute value of a decimal exponent
     max_bytes: int = 4_000_000_000  # size of one file
-    max_bits: int = 4_000_000  # bits of one number that arises in a forward pass
+    max_dimension: int = 4_000  # d: a dense matrix has d^2 entries
+    max_height: int = 4_000_000  # bits of one number that arises in a forward pass
 
 
 DEFAULT_LIMITS = Limits()
@@ -85,3 +86,15 @@ def row_of(coordinates: Sequence[fmpq]) -> Row:
 def coordinates_of(row: Row) -> tuple[fmpq, ...]:
     """The coordinates of the token that a row stands for."""
     return tuple(fmpq(x, row[-1]) for x in row[:-1])
+
+
+def short_decimal(value: fmpq) -> str:
+    """Four significant digits, rounded down: for messages only."""
+    if value == 0:
+        return "0"
+    numerator, denominator = abs(int(value.p)), int(value.q)
+    exponent = (numerator.bit_length() - denominator.bit_length()) * 30103 // 100000
+    scaled = numerator * 10**6 // denominator if exponent >= -3 else numerator * 10 ** (6 - exponent) // denominator
+    digits = integer_text(scaled)
+    sign, shift = "-" if value < 0 else "", len(digits) - 1 - (6 if exponent >= -3 else 6 - exponent)
+    return f"{sign}{digits[0]}.{digits[1:4]}e{shift}"

@@ -39,7 +39,9 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if self.dimension < 2:
-            raise MalformedInput(f"dimension {self.dimension} is below 2", "$.dimension", "append a constant coordinate")
+            raise MalformedInput(
+                f"dimension {self.dimension} is below 2", "$.dimension", "append a constant coordinate"
+            )
         if not self.pairs:
             raise MalformedInput("the dataset has no pairs: nothing to check", "$.pairs")
         for j, pair in enumerate(self.pairs):
@@ -93,13 +95,24 @@ def _canonical_tokens(tokens: tuple[Row, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Temperatures:
-    """The temperatures claimed: 0 (hardmax) or not, and (0, upper], or (0, oo) when upper is None and ``all_positive``."""
+    """The temperatures claimed: 0 (hardmax) or not; (0, upper], or (0, oo) (``all_positive``), or one (``single``)."""
 
     zero: bool
     upper: fmpq | None = None
     all_positive: bool = False
+    single: fmpq | None = None
+
+    def __post_init__(self) -> None:
+        given = [x for x in (self.upper, self.single) if x is not None]
+        several = len(given) + self.all_positive + (self.zero and self.single is not None) > 1
+        if several or not (self.zero or self.positive) or any(x <= 0 for x in given):
+            raise UsageError(
+                "not a set of temperatures: nothing, or several things, would be claimed", "--temperatures"
+            )
 
     def __str__(self) -> str:
+        if self.single is not None:
+            return rational_text(self.single)
         if self.all_positive:
             return f"{'[' if self.zero else '('}0, oo)"
         if self.upper is not None:
@@ -109,21 +122,25 @@ class Temperatures:
     @property
     def positive(self) -> bool:
         """Whether any positive temperature (softmax) is claimed."""
-        return self.all_positive or self.upper is not None
+        return self.all_positive or self.upper is not None or self.single is not None
 
 
 def parse_temperatures(text: str, limits: Limits = DEFAULT_LIMITS) -> Temperatures:
-    """``0``, ``(0,T]``, ``[0,T]``, ``(0,oo)`` or ``[0,oo)``. Raises: UsageError."""
-    compact = text.replace(" ", "")
+    """``0``, ``(0,T]``, ``[0,T]``, ``(0,oo)``, ``[0,oo)`` or one temperature ``T``. Raises: UsageError."""
+    compact = re.sub(r" *([\[\](),]) *", r"\1", text.strip(" "))  # never inside a number
     if compact == "0":
         return Temperatures(zero=True)
-    if match := re.fullmatch(r"([\[(])0,(?:(oo|inf)\)|([^\[\]()]+)\])", compact, re.ASCII):
-        if match[2]:
-            return Temperatures(zero=match[1] == "[", all_positive=True)
-        upper = parse_rational(match[3], "--temperatures", limits)
-        if upper > 0:
-            return Temperatures(zero=match[1] == "[", upper=upper)
-    raise UsageError(f"temperatures {text!r}", "--temperatures", "write 0, (0,T], [0,T], (0,oo) or [0,oo) with T > 0")
+    match = re.fullmatch(r"([\[(])0,(?:(oo|inf)\)|([^\[\](),]+)\])", compact, re.ASCII)
+    if match and match[2]:
+        return Temperatures(zero=match[1] == "[", all_positive=True)
+    try:
+        value = parse_rational(match[3] if match else compact, "--temperatures", limits)
+    except MalformedInput:
+        value = fmpq(0)
+    if value <= 0:
+        hint = "write 0, (0,T], [0,T], (0,oo), [0,oo) or T, with T > 0"
+        raise UsageError(f"temperatures {text!r}", "--temperatures", hint)
+    return Temperatures(zero=match[1] == "[", upper=value) if match else Temperatures(zero=False, single=value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +170,7 @@ def count_softmax_bound(num_pairs: int, num_outputs: int) -> int:
 
 
 def count_parameter_bound(dimension: int, num_blocks: int) -> int:
-    """(10 d + 8) L: four units of 2d + 1 scalars, eta, rho, alpha, beta, p, q. The constant is ours; the paper has O(dM)."""
+    """(10 d + 8) L: four units of 2d + 1 scalars, eta, rho, alpha, beta, p, q. The paper has O(dM)."""
     return (10 * dimension + 8) * num_blocks
 
 
@@ -173,7 +190,7 @@ def make_claim(
     if attention not in defaults:
         raise UsageError(f"attention {attention!r}", "--attention", "hardmax or softmax")
     chosen = parse_temperatures(temperatures if temperatures is not None else defaults[attention])
-    if attention == "hardmax" and not chosen.zero or attention == "softmax" and not chosen.positive:
+    if (attention == "hardmax" and not chosen.zero) or (attention == "softmax" and not chosen.positive):
         raise UsageError(f"attention {attention} does not go with temperatures {chosen}", "--temperatures")
     for name, value in (("width", max_width), ("blocks", max_blocks), ("parameters", max_parameters)):
         if value is not None and value < 0:

@@ -11,15 +11,16 @@ LEMMA = Lemma(
     name="collapse",
     title="One attention layer collapses each sequence onto its leaders",
     statement=(
-        "If sequence j is as the leader lemma leaves it, hardmax attention with A = I, rho = 0, V = I maps it onto its m_j leaders, "
-        "and the M leaders of all sequences are distinct."
+        "If sequence j is as the leader lemma leaves it, hardmax attention with A = I, rho = 0, V = I maps it"
+        " onto its m_j leaders, and the M leaders of all sequences are distinct."
     ),
     hypotheses=("the promise of the leader lemma",),
     proof=(
-        "Let x > 0 be no leader. For another positive z, <x, p_j - z> > 0 as p_j - z > 0; for negative q, <x, q> < 0 < <x, p_j>. So x picks p_j "
-        "alone, and so does p_j. A negative leader q has <q, z> < 0 < <q, q> for positive z and <q, q> > <q, q'> for other leaders: it picks itself. "
-        "Leaders of different sequences differ: p_j are translates of distinct tokens by one vector, q's with the same lattice point likewise, and "
-        "with different ones they differ by at least S > R in some coordinate."
+        "Let x > 0 be no leader. For another positive z, <x, p_j - z> > 0 as p_j - z > 0; for negative q, <x,"
+        " q> < 0 < <x, p_j>. So x picks p_j alone, and so does p_j. A negative leader q has <q, z> < 0 < <q, "
+        'q> for positive z and <q, q> > <q, q"> for other leaders: it picks itself. Leaders of different '
+        'sequences differ: p_j are translates of distinct tokens by one vector, q"s with the same lattice '
+        "point likewise, and with different ones they differ by at least S > R in some coordinate."
     ),
     kind="written",
     source="construction.md section 3.3",

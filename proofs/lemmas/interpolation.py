@@ -11,13 +11,17 @@ LEMMA = Lemma(
     name="interpolation",
     title="M blocks move M points to their targets",
     statement=(
-        "Let M distinct points each lie in (B, oo)^d or (-oo, -B)^d, and all targets in (-B, B)^d. Then M blocks of one hat each move every point "
-        "to its target."
+        "Let M distinct points each lie in (B, oo)^d or (-oo, -B)^d, and all targets in (-B, B)^d. Then M "
+        "blocks of one hat each move every point to its target."
     ),
-    hypotheses=("the promise of the collapse lemma", "all coordinates of leaders exceed B in absolute value, with one sign"),
+    hypotheses=(
+        "the promise of the collapse lemma",
+        "all coordinates of leaders exceed B in absolute value, with one sign",
+    ),
     proof=(
-        "Take u > 0 injective on the M points. |<u, y>| < B sum(u) for every target, while <u, z> is above B sum(u) or below -B sum(u) for every "
-        "point. A hat around <u, z> narrower than the distance to its neighbours and to +-B sum(u) moves z alone, and no placed target again."
+        "Take u > 0 injective on the M points. |<u, y>| < B sum(u) for every target, while <u, z> is above B "
+        "sum(u) or below -B sum(u) for every point. A hat around <u, z> narrower than the distance to its "
+        "neighbours and to +-B sum(u) moves z alone, and no placed target again."
     ),
     kind="written",
     source="construction.md section 3.4",

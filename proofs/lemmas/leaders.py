@@ -13,16 +13,18 @@ LEMMA = Lemma(
     name="leaders",
     title="M blocks place the leaders",
     statement=(
-        "If the sequences are disjoint and positive, M blocks move exactly m_j tokens of each sequence j: one to a point p_j that exceeds every "
-        "other token of the sequence in every coordinate, the others to the open negative orthant with <q, q> > <q, q'> for any two of them."
+        "If the sequences are disjoint and positive, M blocks move exactly m_j tokens of each sequence j: one"
+        " to a point p_j that exceeds every other token of the sequence in every coordinate, the others to "
+        'the open negative orthant with <q, q> > <q, q"> for any two of them.'
     ),
     hypotheses=("sequences pairwise disjoint", "all tokens in (0, R]^d", "1 <= m_j <= n_j"),
     proof=(
-        "Take u > 0 injective on all tokens, so that one hat moves one token. p_j = x + C (1, .., 1) with C >= 2 R exceeds R everywhere. The other "
-        "leaders are q_k = x_k - S (a_k, b_k, 1, .., 1) with different lattice points (a_k, b_k) of one circle, a_k, b_k >= 1, and S > R, so "
-        "q_k < 0. With c_k = (a_k, b_k, 1, .., 1) all |c_k| are equal, so <c_k, c_k - c_l> = |c_k - c_l|^2 / 2 >= 1, and "
-        "<q_k, q_k - q_l> = S^2 <c_k, c_k - c_l> + O(S) is positive for S large; the check below decides. A moved leader has "
-        "<u, p_j> > max <u, .> over the box, or <u, q_k> < 0: outside the support of every later hat."
+        "Take u > 0 injective on all tokens, so that one hat moves one token. p_j = x + C (1, .., 1) with C "
+        ">= 2 R exceeds R everywhere. The other leaders are q_k = x_k - S (a_k, b_k, 1, .., 1) with different"
+        " lattice points (a_k, b_k) of one circle, a_k, b_k >= 1, and S > R, so q_k < 0. With c_k = (a_k, "
+        "b_k, 1, .., 1) all |c_k| are equal, so <c_k, c_k - c_l> = |c_k - c_l|^2 / 2 >= 1, and <q_k, q_k - "
+        "q_l> = S^2 <c_k, c_k - c_l> + O(S) is positive for S large; the check below decides. A moved leader "
+        "has <u, p_j> > max <u, .> over the box, or <u, q_k> < 0: outside the support of every later hat."
     ),
     kind="written",
     source="construction.md section 3.2 and performance.md (fixed shift vectors keep heights low)",
@@ -30,7 +32,7 @@ LEMMA = Lemma(
 
 
 def check_promise(after: Sequences, sizes: Sequence[int]) -> str | None:
-    """None, or what is broken; ``after`` is the state before the collapsing attention, sizes[j] = m_j. O(n d + m^2 d)."""
+    """None, or what is broken; ``after`` is the state before the collapse, sizes[j] = m_j. O(n d + m^2 d)."""
     for j, (rows, size) in enumerate(zip(after, sizes, strict=True)):
         tokens = set(rows)
         negative = [row for row in tokens if max(row[:-1]) < 0]

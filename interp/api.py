@@ -1,0 +1,123 @@
+"""The public Python API: load, build, save, verify, audit."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from interp.audit.audit import Audit, audit_transformer
+from interp.constructions.catalogue import find_construction, run_construction
+from interp.datasets.doctor import find_violations
+from interp.files.write import write_file
+from interp.transformers.encode import encode_transformer
+from interp.transformers.ledger import encode_phases
+from interp.version import VERSION
+from proofs.__main__ import Options, read_transformer
+from proofs.kernel.check import Progress, Verdict, check
+from proofs.kernel.decode import TRANSFORMER_FORMAT
+from proofs.kernel.errors import MalformedInput
+from proofs.kernel.model import Block, Transformer, identity_feed_forward
+from proofs.kernel.rational import DEFAULT_LIMITS, Limits
+from proofs.kernel.statement import Dataset, parse_temperatures
+
+
+def build(
+    dataset: Dataset,
+    construction: str = "hardmax",
+    seed: int = 0,
+    pad: bool = False,
+    allow_repeats: bool = False,
+    **options: Any,
+) -> Transformer:
+    """A transformer that interpolates the dataset; the kernel has not seen it yet: call ``verify``.
+
+    ``pad`` appends identity blocks up to the theorem's number; ``allow_repeats`` accepts sequences with repeated
+    tokens, whose copies travel together. Raises: MalformedInput when the theorem's hypotheses do not hold, UsageError.
+    """
+    check_hypotheses(dataset, allow_repeats)
+    chosen = find_construction(construction)
+    ledger = run_construction(chosen, dataset, seed, options)
+    reached = parse_temperatures(chosen.temperatures)
+    if options.get("temperature") is not None:
+        reached = replace(reached, upper=options["temperature"])
+    bound = chosen.count_blocks(dataset)
+    if pad and len(ledger.blocks) < bound:
+        padding = Block(identity_feed_forward(dataset.dimension))
+        ledger.add("padding", "identity", [padding] * (bound - len(ledger.blocks)))
+    header = {
+        "format": TRANSFORMER_FORMAT,
+        "dimension": dataset.dimension,
+        "blocks": len(ledger.blocks),
+        "attention": chosen.attention,
+        "temperatures": str(reached),
+        "construction": chosen.name,
+        "generator": f"exact-interp {VERSION}",
+        "seed": seed,
+        "dataset": dataset.digest,
+        "phases": encode_phases(ledger.phases),
+    }
+    return Transformer(dataset.dimension, tuple(ledger.blocks), header)
+
+
+def check_hypotheses(dataset: Dataset, allow_repeats: bool = False) -> None:
+    """Raises MalformedInput naming the first violated hypothesis of the theorems and how many more there are."""
+    violations = find_violations(dataset, allow_repeats)
+    if violations:
+        first = violations[0]
+        more = f"; {len(violations) - 1} more: run `interp dataset check`" if len(violations) > 1 else ""
+        raise MalformedInput(first.message, first.path, f"{first.fix}{more}")
+
+
+def save_transformer(transformer: Transformer, path: str | Path) -> str:
+    """Writes the file atomically and returns its digest. Raises: UsageError when the place cannot be written."""
+    data = encode_transformer(transformer)
+    write_file(Path(path), data)
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def load_transformer(path: str | Path, limits: Limits = DEFAULT_LIMITS) -> Transformer:
+    """Reads a transformer file. Raises: MalformedInput, LimitReached."""
+    return read_transformer(Path(path), limits)
+
+
+def verify(
+    transformer: Transformer,
+    dataset: Dataset,
+    *,
+    attention: str | None = None,
+    temperatures: str | None = None,
+    max_width: int | None = None,
+    max_blocks: int | None = None,
+    max_parameters: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress | None = None,
+) -> Verdict:
+    """The kernel's verdict on the claim that these options and the dataset make (defaults as for ``interp verify``).
+
+    Raises: UsageError for options that make no claim, LimitReached.
+    """
+    claim = Options(attention, temperatures, max_width, max_blocks, max_parameters).claim(dataset)
+    if not transformer.digest:
+        data = encode_transformer(transformer)
+        transformer = replace(transformer, digest="sha256:" + hashlib.sha256(data).hexdigest())
+    return check(dataset, transformer, claim, limits, progress)
+
+
+def audit(
+    transformer: Transformer,
+    dataset: Dataset | None = None,
+    *,
+    temperatures: str | None = None,
+    max_blocks: int | None = None,
+    max_parameters: int | None = None,
+    max_bits: int | None = None,
+    max_width: int | None = None,
+) -> Audit:
+    """Counts per phase against the theorems' numbers for the dataset, and against explicit maxima. Proves nothing.
+
+    ``temperatures`` is the claim that selects the theorem (hardmax by default). Raises: MalformedInput, UsageError.
+    """
+    claimed = parse_temperatures(temperatures) if temperatures is not None else None
+    return audit_transformer(transformer, dataset, claimed, max_blocks, max_parameters, max_bits, max_width)

@@ -1,0 +1,1 @@
+"""Compares what a transformer uses with what the theorems allow."""

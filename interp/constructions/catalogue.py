@@ -1,0 +1,87 @@
+"""Untrusted. Every construction with its theorem: what it builds, its bound, and how the bound is allotted to phases.
+
+The theorems state one number of blocks; the allotment to phases is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from interp.constructions.hardmax import build_hardmax
+from interp.constructions.softmax import build_softmax
+from interp.transformers.ledger import Ledger
+from proofs.kernel.errors import UsageError
+from proofs.kernel.statement import Dataset, count_hardmax_bound, count_parameter_bound, count_softmax_bound
+
+PAPER = "arXiv 2502.02270v3"
+
+
+@dataclass(frozen=True)
+class Construction:
+    """A way to build, and the numbers it is audited against."""
+
+    name: str
+    theorem: str
+    attention: str  # "hardmax" or "softmax"
+    temperatures: str  # what a file claims; the user's claim is made apart
+    build: Callable[..., Ledger]
+    count_blocks: Callable[[Dataset], int]
+    allotment: Callable[[Dataset], dict[str, int]]
+    options: tuple[str, ...] = ()
+
+    def count_parameters(self, dataset: Dataset) -> int:
+        """(10 d + 8) times the block bound."""
+        return count_parameter_bound(dataset.dimension, self.count_blocks(dataset))
+
+
+HARDMAX = Construction(
+    name="hardmax",
+    theorem=f"theorem 1.6 of {PAPER}",
+    attention="hardmax",
+    temperatures="0",
+    build=build_hardmax,
+    count_blocks=lambda data: count_hardmax_bound(data.num_pairs, data.num_outputs),
+    allotment=lambda data: {
+        "separation": 2 * data.num_pairs,
+        "leader selection": data.num_outputs,
+        "collapse": 1,
+        "interpolation": data.num_outputs,
+    },
+    options=("separation",),
+)
+
+SOFTMAX = Construction(
+    name="softmax",
+    theorem=f"theorem 1.8 of {PAPER}",
+    attention="softmax",
+    temperatures="(0,1]",
+    build=build_softmax,
+    count_blocks=lambda data: count_softmax_bound(data.num_pairs, data.num_outputs),
+    allotment=lambda data: {
+        "separation": 2 * data.num_pairs,
+        "leader selection": data.num_outputs,
+        "collapse": data.num_pairs,
+        "interpolation": data.num_outputs,
+    },
+    options=("temperature",),
+)
+
+CONSTRUCTIONS = {construction.name: construction for construction in (HARDMAX, SOFTMAX)}
+
+
+def find_construction(name: str) -> Construction:
+    """The construction of that name. Raises: UsageError."""
+    if name not in CONSTRUCTIONS:
+        raise UsageError(f"construction {name!r}", "--construction", f"one of {', '.join(CONSTRUCTIONS)}")
+    return CONSTRUCTIONS[name]
+
+
+def run_construction(construction: Construction, dataset: Dataset, seed: int, options: dict[str, Any]) -> Ledger:
+    """Builds, refusing options that the construction does not have. Raises: UsageError, InternalFault."""
+    given = {key: value for key, value in options.items() if value is not None}
+    for key in given:
+        if key not in construction.options:
+            raise UsageError(f"construction {construction.name} has no such option", f"--{key.replace('_', '-')}")
+    return construction.build(dataset, seed, **given)

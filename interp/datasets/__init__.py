@@ -1,0 +1,1 @@
+"""Datasets in files: reading, checking against the theorems' hypotheses, mending, converting."""

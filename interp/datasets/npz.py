@@ -1,0 +1,215 @@
+"""Untrusted. Datasets in numpy's ``.npz``: exact integers, dyadics and fractions; nothing is ever unpickled.
+
+Shapes: inputs (K, d), input_lengths (N,), outputs (sum of m_j, d), output_lengths (N,), optional denominators (rows,).
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from itertools import accumulate
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from interp.datasets.draft import SIDES, Draft, DraftPair, Place, Token, Tokens
+from interp.datasets.violation import Violation
+from proofs.kernel.errors import LimitReached, MalformedInput, UsageError
+from proofs.kernel.rational import Limits, Row, integer_text, primitive_row
+from proofs.kernel.statement import Dataset
+
+Array = np.ndarray[Any, np.dtype[Any]]
+ARRAYS = ("inputs", "input_lengths", "outputs", "output_lengths")
+DENOMINATORS = ("input_denominators", "output_denominators")
+NUMBERS = "int64, int32, uint64, .. or float64, float32"
+MAX_LISTED = 99  # entries of one array that are not finite; the others are only counted
+_npy: Any = np.lib.format  # untyped in some releases of numpy
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def read_npz(data: bytes, limits: Limits) -> Draft:
+    """The tokens of an archive and all its faults. Raises: MalformedInput when it is no archive, LimitReached."""
+    found: list[Violation] = []
+    arrays = _read_arrays(data, limits, found)
+    sides = [_read_side(side, arrays, found) for side in SIDES]
+    widths = [arrays[f"{side}s"].shape[1] if f"{side}s" in arrays else None for side in SIDES]
+    if None not in widths and widths[0] != widths[1]:
+        message = f"outputs have {widths[1]} coordinates, inputs {widths[0]}"
+        found.append(Violation("ragged-token", "outputs", message))
+    inputs, outputs = sides
+    if inputs is not None and outputs is not None and len(inputs) != len(outputs):
+        message = f"{len(outputs)} outputs for {len(inputs)} inputs"
+        found.append(Violation("count", "output_lengths", message, "one length a pair in both arrays"))
+    pairs: tuple[DraftPair, ...] = ()
+    if inputs is not None and outputs is not None and len(inputs) == len(outputs) and widths[0] == widths[1]:
+        starts = (accumulate(map(len, side), initial=0) for side in (inputs, outputs))
+        pairs = tuple(
+            DraftPair(x, y, _places(j, first_x, first_y))
+            for j, (x, y, first_x, first_y) in enumerate(zip(inputs, outputs, *starts, strict=False))
+        )
+    return Draft(widths[0], pairs, tuple(found), "inputs")
+
+
+def _places(pair: int, first_input: int, first_output: int) -> Place:
+    """Places such as ``inputs[7]`` for a token and ``input_lengths[3]`` for a sequence."""
+
+    def place(side: str, token: int | None) -> str:
+        if token is None:
+            return f"{side}_lengths[{pair}]"
+        return f"{side}s[{(first_input if side == 'input' else first_output) + token}]"
+
+    return place
+
+
+def _read_arrays(data: bytes, limits: Limits, found: list[Violation]) -> dict[str, Array]:
+    """The known arrays that have an accepted type and shape."""
+    arrays: dict[str, Array] = {}
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > limits.max_bytes:
+                raise LimitReached(f"arrays of more than {limits.max_bytes} bytes", hint="raise --max-bytes")
+            names = [member.filename.removesuffix(".npy") for member in members]
+            for name, member in zip(names, members, strict=True):
+                if name not in ARRAYS + DENOMINATORS:
+                    known = ", ".join(ARRAYS + DENOMINATORS)
+                    found.append(Violation("array", repr(name), "unknown array", f"the arrays are {known}"))
+                elif names.count(name) > 1:
+                    found.append(Violation("array", name, "the array is given twice"))
+                else:
+                    try:
+                        arrays[name] = _decode_array(name, archive.read(member))
+                    except MalformedInput as fault:
+                        found.append(Violation("array", fault.path, fault.message, fault.hint))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise MalformedInput("not a readable .npz archive", hint="write it with numpy.savez") from error
+    found += [Violation("array", name, "the array is missing") for name in ARRAYS if name not in names]
+    return arrays
+
+
+def _decode_array(name: str, content: bytes) -> Array:
+    """The array in one ``.npy`` member; its type, shape and size are checked before numpy makes it."""
+    stream = BytesIO(content)
+    try:
+        version = _npy.read_magic(stream)
+        readers = {(1, 0): _npy.read_array_header_1_0, (2, 0): _npy.read_array_header_2_0}
+        shape, _, dtype = readers[version](stream)
+    except Exception as error:  # numpy parses the header as Python text and lets every fault of the parser through
+        raise MalformedInput("not a readable .npy array", name, "write it with numpy.savez") from error
+    is_index = name.endswith(("lengths", "denominators"))
+    if dtype.kind not in ("iu" if is_index else "iuf") or dtype.itemsize > 8:
+        accepted = "an integer type" if is_index else NUMBERS
+        raise MalformedInput(f"an array of type {dtype} is not read", name, f"write {accepted}")
+    if len(shape) != (1 if is_index else 2):
+        expected = "(number of pairs,)" if name.endswith("lengths") else "(rows,)" if is_index else "(tokens, d)"
+        raise MalformedInput(f"shape {shape}, expected {expected}", name)
+    if prod(shape) * dtype.itemsize != len(content) - stream.tell():
+        raise MalformedInput("the array does not fill its shape", name, "cut short?")
+    stream.seek(0)
+    result: Array = _npy.read_array(stream, allow_pickle=False)
+    return result
+
+
+def _read_side(side: str, arrays: dict[str, Array], found: list[Violation]) -> list[Tokens] | None:
+    """The sequences of one side, or None when their arrays do not go together."""
+    values, lengths = arrays.get(f"{side}s"), arrays.get(f"{side}_lengths")
+    rows = None if values is None else _read_rows(side, values, arrays.get(f"{side}_denominators"), found)
+    if lengths is None:
+        return None
+    sizes = [int(size) for size in lengths.tolist()]
+    negative = [j for j, size in enumerate(sizes) if size < 0]
+    found += [Violation("count", f"{side}_lengths[{j}]", f"a negative length: {sizes[j]}") for j in negative]
+    if rows is None or negative:
+        return None
+    if sum(sizes) != len(rows):
+        message = f"the lengths sum up to {sum(sizes)}, {side}s has {len(rows)} rows"
+        found.append(Violation("count", f"{side}_lengths", message))
+        return None
+    ends = list(accumulate(sizes))
+    return [tuple(rows[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _read_rows(side: str, values: Array, denominators: Array | None, found: list[Violation]) -> list[Token]:
+    if denominators is not None:
+        found += _find_bad_denominators(side, values, denominators)
+        if values.dtype.kind == "f" or len(denominators) != len(values):
+            return [None] * len(values)
+        return [
+            primitive_row(row, divisor) if divisor > 0 else None
+            for row, divisor in zip(values.tolist(), denominators.tolist(), strict=True)
+        ]
+    if values.dtype.kind != "f":
+        return [(*row, 1) for row in values.tolist()]
+    finite = np.isfinite(values)
+    places = np.argwhere(~finite)
+    for i, c in places[:MAX_LISTED].tolist():
+        found.append(_not_a_number(f"{side}s[{i},{c}]", f"{values[i, c]} is not a number"))
+    if len(places) > MAX_LISTED:
+        found.append(_not_a_number(f"{side}s", f"{len(places) - MAX_LISTED} more entries are not numbers"))
+    usable: list[bool] = np.all(finite, axis=1).tolist()
+    return [dyadic_row(row) if use else None for row, use in zip(values.tolist(), usable, strict=True)]
+
+
+def _not_a_number(path: str, message: str) -> Violation:
+    return Violation("number", path, message, "correct or drop the token")
+
+
+def _find_bad_denominators(side: str, values: Array, denominators: Array) -> Iterator[Violation]:
+    name = f"{side}_denominators"
+    if values.dtype.kind == "f":
+        yield Violation("array", name, f"denominators go with integers, {side}s are {values.dtype}", "leave them out")
+    if len(denominators) != len(values):
+        yield Violation("count", name, f"{len(denominators)} denominators for {len(values)} rows of {side}s")
+    for i in np.flatnonzero(denominators <= 0).tolist():
+        yield Violation("number", f"{name}[{i}]", f"the denominator {denominators[i]} is not positive")
+
+
+def dyadic_row(coordinates: Sequence[float]) -> Row:
+    """The row of a token of finite doubles, each being the dyadic rational that it is."""
+    ratios = [x.as_integer_ratio() for x in coordinates]
+    common = max((denominator for _, denominator in ratios), default=1)  # all are powers of two
+    return primitive_row([p * (common // q) for p, q in ratios], common)
+
+
+def encode_dataset_npz(dataset: Dataset) -> bytes:
+    """The archive of a dataset: int64 numerators, and denominators unless all are 1; the same bytes every time.
+
+    Raises: UsageError when a number does not fit into 64 bits.
+    """
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for side in SIDES:
+            sequences = [getattr(pair, side) for pair in dataset.pairs]
+            rows = [row for tokens in sequences for row in tokens]
+            _write_array(archive, f"{side}s", [row[:-1] for row in rows])
+            _write_array(archive, f"{side}_lengths", [len(tokens) for tokens in sequences])
+            if any(row[-1] != 1 for row in rows):
+                _write_array(archive, f"{side}_denominators", [row[-1] for row in rows])
+    return stream.getvalue()
+
+
+def _write_array(archive: zipfile.ZipFile, name: str, values: list[Any]) -> None:
+    try:
+        array = np.array(values, dtype=np.dtype("<i8"))
+    except OverflowError as error:
+        raise _too_long(name, values) from error
+    content = BytesIO()
+    _npy.write_array(content, array, version=(1, 0), allow_pickle=False)
+    member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+    member.create_system, member.external_attr = 3, 0o644 << 16
+    archive.writestr(member, content.getvalue())
+
+
+def _too_long(name: str, values: list[Any]) -> UsageError:
+    """The fault of the first number outside of int64."""
+    entries = (
+        (f"{name}[{i},{c}]" if isinstance(row, tuple) else f"{name}[{i}]", x)
+        for i, row in enumerate(values)
+        for c, x in enumerate(row if isinstance(row, tuple) else (row,))
+    )
+    path, number = next((path, x) for path, x in entries if not -(2**63) <= x < 2**63)
+    digits = len(integer_text(abs(number)))
+    return UsageError(f"an integer of {digits} digits does not fit into 64 bits", path, "write .jsonl")

@@ -1,0 +1,121 @@
+"""Untrusted. One dataset from one file of any format. JSON and JSON lines are decoded by the kernel.
+
+Formats: docs/reference/datasets.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from interp.datasets.bundle import resolve
+from interp.datasets.draft import Draft, check_dimension, check_structure, draft_of, json_places, line_places
+from interp.datasets.fixes import apply_options
+from interp.datasets.npz import read_npz
+from interp.datasets.options import PLAIN, ReadOptions
+from interp.datasets.scan import is_lines, scan_json
+from interp.datasets.tasks import make_pairs
+from interp.datasets.timeseries import read_ts
+from interp.datasets.violation import Violation
+from proofs.__main__ import read_bytes
+from proofs.kernel.decode import decode_dataset
+from proofs.kernel.errors import InterpError, MalformedInput, UsageError
+from proofs.kernel.rational import DEFAULT_LIMITS, Limits
+from proofs.kernel.statement import Dataset
+
+SUFFIXES = {".json": "json", ".jsonl": "json", ".npz": "npz", ".ts": "ts"}
+
+
+def load_dataset(path: Path | str, options: ReadOptions = PLAIN, limits: Limits = DEFAULT_LIMITS) -> Dataset:
+    """The dataset in a file (or ``bundled:NAME``), by suffix, or by content when the suffix says nothing.
+
+    Exactness: a decimal is the rational that is written, a double the dyadic that it is.
+    Raises: MalformedInput for the first fault, LimitReached, UsageError.
+    """
+    with _named(path):
+        draft = load_draft(path, options, limits)
+        try:
+            return draft.to_dataset()
+        except MalformedInput as fault:
+            if more := len(draft.violations) - 1:
+                fault.hint = "; ".join(filter(None, (fault.hint, f"{more} more: run `interp dataset check`")))
+            raise
+
+
+def is_kernel_format(path: Path | str, options: ReadOptions = PLAIN) -> bool:
+    """Whether the kernel itself can decode the file, because it is JSON and no option changes what it says."""
+    if options != PLAIN:
+        return False
+    file = resolve(path)
+    if kind := SUFFIXES.get(file.suffix.lower()):
+        return kind == "json"
+    try:
+        with file.open("rb") as stream:
+            return _find_kind(stream.read(1024)) == "json"
+    except OSError:
+        return False
+
+
+def load_draft(path: Path | str, options: ReadOptions = PLAIN, limits: Limits = DEFAULT_LIMITS) -> Draft:
+    """Whatever can be read of a file, with every fault that makes it no dataset.
+
+    Raises: MalformedInput when there is nothing to read, LimitReached, UsageError.
+    """
+    with _named(path):
+        file = resolve(path)
+        data = read_bytes(file, limits)
+        return decode_draft(data, _find_format(file, data), options, limits)
+
+
+def decode_draft(data: bytes, kind: str, options: ReadOptions = PLAIN, limits: Limits = DEFAULT_LIMITS) -> Draft:
+    """The draft in the bytes of a json, npz or ts file. Raises: as load_draft."""
+    if kind != "ts":
+        for name in ("task", "horizon", "targets"):
+            if getattr(options, name) is not None:
+                raise UsageError("the option is for time series (.ts)", f"--{name}", "leave it out")
+    if kind == "json":
+        draft = _decode_json(data, limits)
+    elif kind == "npz":
+        draft = check_structure(read_npz(data, limits))
+    else:
+        draft = check_structure(make_pairs(read_ts(data, options.limit, limits), options))
+    draft = replace(draft, pairs=draft.pairs[: options.limit])
+    return check_dimension(apply_options(draft, options))
+
+
+def _decode_json(data: bytes, limits: Limits) -> Draft:
+    """The kernel's dataset; where the kernel refuses, what a tolerant scan finds (d = 1 is for the options to mend)."""
+    try:
+        return draft_of(decode_dataset(data, limits), line_places if is_lines(data) else json_places)
+    except MalformedInput as fault:
+        draft = check_structure(scan_json(data, limits))
+        is_low = draft.dimension in (0, 1) and fault.path == draft.dimension_path
+        if draft.violations or is_low:
+            return draft
+        return replace(draft, violations=(Violation("format", fault.path, fault.message, fault.hint),))
+
+
+def _find_format(path: Path, data: bytes) -> str:
+    kind = SUFFIXES.get(path.suffix.lower()) or _find_kind(data)
+    if kind is None:
+        raise MalformedInput("not a dataset file", hint=f"the formats are {', '.join(SUFFIXES)}")
+    return kind
+
+
+def _find_kind(data: bytes) -> str | None:
+    """The kind of file that starts like this."""
+    if data.startswith(b"PK"):
+        return "npz"
+    return {b"{": "json", b"#": "ts", b"@": "ts"}.get(data.lstrip()[:1])
+
+
+@contextmanager
+def _named(path: Path | str) -> Iterator[None]:
+    """Faults carry the file's name."""
+    try:
+        yield
+    except InterpError as error:
+        error.file = str(path)
+        raise

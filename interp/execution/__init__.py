@@ -1,0 +1,1 @@
+"""Runs a transformer on any input: exactly through the kernel, or approximately for looking."""

@@ -1,0 +1,1 @@
+"""What every written file shares: how numbers are written, and that no file is ever half-written."""

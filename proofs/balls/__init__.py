@@ -1,0 +1,1 @@
+"""Trusted for the verdict "at one temperature": attention enclosed by Arb balls (python-flint)."""

@@ -1,0 +1,4 @@
+@dimensions 2
+@classLabel true a b
+@data
+1,.5:3,4x:a

@@ -1,0 +1,3 @@
+@dimensions 2
+@classLabel true a b
+@data

@@ -1,0 +1,2 @@
+@dimensions 2
+@classLabel true a b

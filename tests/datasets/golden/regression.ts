@@ -1,0 +1,4 @@
+@dimensions 2
+@targetLabel true
+@data
+1,2:3,4:0.5

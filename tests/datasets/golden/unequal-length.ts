@@ -1,0 +1,7 @@
+@dimensions 2
+@equalLength true
+@seriesLength 2
+@classLabel true a b
+@data
+1,2:3,4:a
+1,2,3:3,4,5:a
