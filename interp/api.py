@@ -7,17 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from flint import fmpq
+
 from interp.audit.audit import Audit, audit_transformer
-from interp.constructions.catalogue import find_construction, run_construction
+from interp.audit.compare import find_best
+from interp.constructions.catalogue import Construction, find_construction, run_construction
 from interp.datasets.doctor import find_violations
 from interp.files.write import write_file
 from interp.transformers.encode import encode_transformer
-from interp.transformers.ledger import encode_phases
+from interp.transformers.ledger import Ledger, encode_phases
 from interp.version import VERSION
 from proofs.__main__ import Options, read_transformer
 from proofs.kernel.check import Progress, Verdict, check
 from proofs.kernel.decode import TRANSFORMER_FORMAT
-from proofs.kernel.errors import MalformedInput
+from proofs.kernel.errors import InternalFault, MalformedInput
 from proofs.kernel.model import Block, Transformer, identity_feed_forward
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 from proofs.kernel.statement import Dataset, parse_temperatures
@@ -29,30 +32,47 @@ def build(
     seed: int = 0,
     pad: bool = False,
     allow_repeats: bool = False,
+    attention: str | None = None,
+    minimise: str = "blocks",
     **options: Any,
 ) -> Transformer:
     """A transformer that interpolates the dataset; the kernel has not seen it yet: call ``verify``.
 
     ``pad`` appends identity blocks up to the theorem's number; ``allow_repeats`` accepts sequences with repeated
-    tokens, whose copies travel together. Raises: MalformedInput when the theorem's hypotheses do not hold, UsageError.
+    tokens, whose copies travel together. The construction ``auto`` is the one with the fewest blocks, parameters, bits
+    or the smallest norm (``minimise``) among those that hold for ``attention``.
+    Raises: MalformedInput when the theorem's hypotheses do not hold, UsageError.
     """
     check_hypotheses(dataset, allow_repeats)
-    chosen = find_construction(construction)
-    ledger = run_construction(chosen, dataset, seed, options)
-    reached = parse_temperatures(chosen.temperatures)
-    if options.get("temperature") is not None:
-        reached = replace(reached, upper=options["temperature"])
+    if construction == "auto":
+        best = find_best(dataset, seed, attention, minimise)
+        chosen, ledger = best.construction, best.ledger
+    else:
+        chosen = find_construction(construction)
+        ledger = run_construction(chosen, dataset, seed, options)
+    if ledger is None:
+        raise InternalFault("no construction was built")
     bound = chosen.count_blocks(dataset)
     if pad and len(ledger.blocks) < bound:
         padding = Block(identity_feed_forward(dataset.dimension))
         ledger.add("padding", "identity", [padding] * (bound - len(ledger.blocks)))
+    return make_transformer(ledger, chosen, dataset, seed, options.get("temperature"))
+
+
+def make_transformer(
+    ledger: Ledger, construction: Construction, dataset: Dataset, seed: int, temperature: fmpq | None = None
+) -> Transformer:
+    """The transformer of a ledger; its header says where it comes from and what it claims."""
+    reached = parse_temperatures(construction.temperatures)
+    if temperature is not None:
+        reached = replace(reached, upper=temperature)
     header = {
         "format": TRANSFORMER_FORMAT,
         "dimension": dataset.dimension,
         "blocks": len(ledger.blocks),
-        "attention": chosen.attention,
+        "attention": construction.attention,
         "temperatures": str(reached),
-        "construction": chosen.name,
+        "construction": construction.name,
         "generator": f"exact-interp {VERSION}",
         "seed": seed,
         "dataset": dataset.digest,

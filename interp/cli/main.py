@@ -11,6 +11,7 @@ import click
 from interp.cli.audit import audit
 from interp.cli.bounds import bounds
 from interp.cli.build import build
+from interp.cli.compare import compare
 from interp.cli.dataset import dataset
 from interp.cli.run import run
 from interp.cli.show import show
@@ -35,7 +36,7 @@ def cli() -> None:
     """
 
 
-for command in (build, verify, audit, show, run, temperature, bounds, dataset):
+for command in (build, verify, audit, compare, show, run, temperature, bounds, dataset):
     cli.add_command(command)
 
 

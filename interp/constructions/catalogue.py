@@ -6,10 +6,14 @@ The theorems state one number of blocks; the allotment to phases is ours.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from interp.constructions.bounds import count_compact_bound, count_peeling_bound_of, count_resnet_bound
+from interp.constructions.compact import build_compact
 from interp.constructions.hardmax import build_hardmax
+from interp.constructions.peeling import build_peeling
+from interp.constructions.resnet import build_resnet
 from interp.constructions.softmax import build_softmax
 from interp.transformers.ledger import Ledger
 from proofs.kernel.errors import UsageError
@@ -24,11 +28,11 @@ class Construction:
 
     name: str
     theorem: str
-    attention: str  # "hardmax" or "softmax"
+    attention: str  # "hardmax", "softmax" or "any"
     temperatures: str  # what a file claims; the user's claim is made apart
     build: Callable[..., Ledger]
     count_blocks: Callable[[Dataset], int]
-    allotment: Callable[[Dataset], dict[str, int]]
+    allotment: Callable[[Dataset], dict[str, int]] = field(default=lambda data: {})
     options: tuple[str, ...] = ()
 
     def count_parameters(self, dataset: Dataset) -> int:
@@ -68,7 +72,35 @@ SOFTMAX = Construction(
     options=("temperature",),
 )
 
-CONSTRUCTIONS = {construction.name: construction for construction in (HARDMAX, SOFTMAX)}
+COMPACT = Construction(
+    name="compact",
+    theorem="theorem A of docs/explanation/compact.md",
+    attention="any",
+    temperatures="[0,oo)",
+    build=build_compact,
+    count_blocks=count_compact_bound,
+    options=("rank_one_v",),
+)
+
+PEELING = Construction(
+    name="peeling",
+    theorem="theorem B of docs/explanation/compact.md",
+    attention="hardmax",
+    temperatures="0",
+    build=build_peeling,
+    count_blocks=count_peeling_bound_of,
+)
+
+RESNET = Construction(
+    name="resnet",
+    theorem="one hat a token, no attention",
+    attention="any",
+    temperatures="[0,oo)",
+    build=build_resnet,
+    count_blocks=lambda data: count_resnet_bound(data.num_tokens),
+)
+
+CONSTRUCTIONS = {construction.name: construction for construction in (HARDMAX, SOFTMAX, COMPACT, PEELING, RESNET)}
 
 
 def find_construction(name: str) -> Construction:

@@ -84,8 +84,9 @@ def _follow(costs: list[list[tuple[int, int]]], run_end: list[int], units_left: 
         if units == 0:
             blocks.append([])
             units, may_stop = MAX_UNITS, False
-        flat = may_stop and _flat_cost(costs, run_end, i, units) < costs[i + 1][units - 1][run_end[i] > i]
-        if flat:
+        step = costs[i + 1][units - 1][run_end[i] > i]
+        # a flat over several points saves units even where it saves no block
+        if may_stop and _flat_cost(costs, run_end, i, units) < step + (run_end[i] > i):
             blocks[-1].append(Item(i, run_end[i], flat=True))
             i, units = run_end[i] + 1, units - 1
             if i == count:

@@ -96,7 +96,7 @@ def _find_without_kinks(
 
 
 def _try_direction(state: TokenState, direction: Sequence[int], separate_tokens: bool) -> Signature | None:
-    values = _project(state, direction)
+    values = project(state, direction)
     if separate_tokens and len(set(zip(state.sequence, values.numerators.tolist(), strict=True))) < len(state.sequence):
         return None
     means = values.means()
@@ -111,7 +111,7 @@ def _find_with_kinks(state: TokenState, rng: random.Random) -> Signature:
     best: Signature | None = None
     tried = 0
     for direction in chain(_coordinate_directions(state.dimension), _random_directions(state.dimension, rng)):
-        values = _project(state, direction)
+        values = project(state, direction)
         if len(set(values.numerators.tolist())) < num_distinct:
             continue
         kinks, after = find_kinks(values)
@@ -157,7 +157,7 @@ def _random_directions(dimension: int, rng: random.Random) -> Iterator[list[int]
         largest *= 2
 
 
-def _project(state: TokenState, direction: Sequence[int]) -> Weighted:
+def project(state: TokenState, direction: Sequence[int]) -> Weighted:
     """<u, x> of every token."""
     sequence = np.array(state.sequence)
     starts = np.concatenate(([0], np.flatnonzero(np.diff(sequence)) + 1, [len(sequence)]))
@@ -170,7 +170,7 @@ def _project(state: TokenState, direction: Sequence[int]) -> Weighted:
 
 def _count_mean_points(state: TokenState) -> int:
     """The number of different means of the sequences, as points of Q^d: no direction alone tells more apart."""
-    columns = [_project(state, direction).means() for direction in _coordinate_directions(state.dimension)]
+    columns = [project(state, direction).means() for direction in _coordinate_directions(state.dimension)]
     return len(set(zip(*columns, strict=True)))
 
 

@@ -27,7 +27,7 @@ def count_block(block: Block, dimension: int) -> Counts:
     layer, attention = block.feed_forward, block.attention
     units = layer.width * (2 * dimension + 1) + 2  # W, U, b; eta and rho
     low_rank = units + sum(_stored(matrix, dimension) for matrix in (attention.A, attention.V))
-    scalars = list(_scalars(block))
+    scalars = list(list_scalars(block))
     nonzero = sum(1 for x in scalars if x != 0)
     bits = max(max(int(x.p).bit_length(), int(x.q).bit_length()) for x in scalars)
     return Counts(1, layer.width, low_rank, units + 2 * dimension**2, nonzero, bits)
@@ -53,7 +53,8 @@ def _stored(matrix: SquareMatrix, dimension: int) -> int:
     return 1 if matrix.left is None else 1 + 2 * dimension
 
 
-def _scalars(block: Block) -> Iterator[fmpq]:
+def list_scalars(block: Block) -> Iterator[fmpq]:
+    """Every stored scalar of a block."""
     layer, attention = block.feed_forward, block.attention
     yield from (layer.eta, attention.rho, attention.A.scale, attention.V.scale)
     for matrix in (layer.W, layer.U, layer.b):

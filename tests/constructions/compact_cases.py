@@ -27,9 +27,7 @@ def all_subsets(num_tokens: int, dimension: int, largest_output: int, seed: int 
     rng = random.Random(seed)
     tokens = fresh_targets(rng, num_tokens, dimension)
     subsets = [s for size in range(1, num_tokens + 1) for s in combinations(tokens, size)]
-    return make_dataset(
-        *((list(s), fresh_targets(rng, min(len(s), largest_output), dimension)) for s in subsets)
-    )
+    return make_dataset(*((list(s), fresh_targets(rng, min(len(s), largest_output), dimension)) for s in subsets))
 
 
 def symmetric_subsets(num_tokens: int, num_outputs: int) -> Dataset:

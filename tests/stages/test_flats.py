@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +15,7 @@ def search(targets: list[int], units_left: int) -> int:
     """The fewest new blocks, by trying everything that the rules allow."""
     count = len(targets)
 
-    @lru_cache(maxsize=None)
+    @cache
     def best(i: int, units: int, in_run: bool, must_step: bool) -> int:
         if i == count:
             return 0

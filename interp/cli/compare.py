@@ -1,0 +1,111 @@
+"""Untrusted. ``interp compare``: every construction on one dataset, side by side."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from interp.api import check_hypotheses, make_transformer, verify
+from interp.audit.compare import Built, build_all
+from interp.cli.output import json_option, limit_options, print_result, quiet_option, render_table, step_spinner
+from interp.cli.reading import ReadOptions, reading_options
+from interp.datasets.read import load_dataset
+from proofs.kernel.rational import Limits, rational_text, short_decimal
+from proofs.kernel.statement import Dataset
+
+COLUMNS = [
+    "construction",
+    "blocks",
+    "bound",
+    "blocks/(M'/4)",
+    "parameters",
+    "dense",
+    "non-zero",
+    "bits",
+    "|theta|^2",
+    "temperatures",
+    "build s",
+    "verify s",
+    "verdict",
+]
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--no-verify", is_flag=True, help="Only build and count.")
+@click.option("--allow-repeats", is_flag=True, help="Accept repeated tokens: copies travel together.")
+@reading_options
+@limit_options
+@json_option
+@quiet_option
+def compare(
+    data: Path,
+    seed: int,
+    no_verify: bool,
+    allow_repeats: bool,
+    reading: ReadOptions,
+    limits: Limits,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Build every construction for DATA and compare blocks, parameters, bits, norm, temperatures and times.
+
+    Each is verified at the temperatures that it reaches, with its own bound as budget.
+    """
+    dataset = load_dataset(data, reading, limits)
+    check_hypotheses(dataset, allow_repeats)
+    records = []
+    with step_spinner("compare", quiet) as step:
+        for built in build_all(dataset, seed):
+            step(built.construction.name)
+            records.append(_record(built, dataset, None if no_verify else limits))
+    targets = len({row for pair in dataset.pairs for row in pair.output})
+    title = f"N = {dataset.num_pairs}, M = {dataset.num_outputs}, M' = {targets}, d = {dataset.dimension}"
+    rows = [[record["name"], *(_cell(record.get(key)) for key in list(record)[1:13])] for record in records]
+    refusals = [f"{record['name']}: {record['refusal']}" for record in records if record["refusal"]]
+    text = "\n".join([render_table(title, COLUMNS, rows), *refusals])
+    print_result(text, {"constructions": records}, as_json)
+
+
+def _record(built: Built, dataset: Dataset, limits: Limits | None) -> dict[str, Any]:
+    """One row; the order of its keys is the order of the columns."""
+    counts, construction = built.counts, built.construction
+    targets = len({row for pair in dataset.pairs for row in pair.output})
+    keys = ["blocks", "bound", "ratio", "parameters", "dense_parameters", "nonzero_parameters", "max_bits", "norm"]
+    keys += ["temperatures", "build_seconds", "verify_seconds", "verdict"]
+    record: dict[str, Any] = {"name": construction.name} | dict.fromkeys(keys) | {"refusal": built.refusal}
+    if counts is None or built.ledger is None:
+        return record
+    transformer = make_transformer(built.ledger, construction, dataset, 0)
+    record |= {
+        "blocks": counts.blocks,
+        "bound": construction.count_blocks(dataset),
+        "ratio": f"{4 * counts.blocks / targets:.2f}",
+        "parameters": counts.parameters,
+        "dense_parameters": counts.dense_parameters,
+        "nonzero_parameters": counts.nonzero_parameters,
+        "max_bits": counts.max_bits,
+        "norm": short_decimal(built.norm),
+        "temperatures": transformer.header["temperatures"],
+        "build_seconds": f"{built.seconds:.2f}",
+    }
+    if limits is not None:
+        start = time.perf_counter()
+        verdict = verify(
+            transformer,
+            dataset,
+            temperatures=str(transformer.header["temperatures"]),
+            max_blocks=construction.count_blocks(dataset),
+            max_parameters=construction.count_parameters(dataset),
+            limits=limits,
+        )
+        record |= {"verify_seconds": f"{time.perf_counter() - start:.2f}", "verdict": verdict.status.label}
+    return record | {"exact_norm": rational_text(built.norm)}
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else str(value)
