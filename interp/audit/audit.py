@@ -60,6 +60,8 @@ class Audit:
     max_rank: int  # largest rank of A - alpha I over blocks whose attention acts
     comparisons: tuple[Comparison, ...]
     construction: str
+    rank_one_v: bool  # some V = beta I + r t^T with r t^T != 0: such a block has up to 12 d + 8 scalars
+    num_targets: int | None  # M', the number of distinct targets
 
     @property
     def within(self) -> bool:
@@ -97,6 +99,8 @@ def audit_transformer(
         max((find_low_rank(layer.A, transformer.dimension) for layer in acting), default=0),
         tuple(comparisons),
         construction.name if construction else "unknown",
+        any(layer.V.left is not None for layer in acting),
+        None if dataset is None else len({row for pair in dataset.pairs for row in pair.output}),
     )
 
 

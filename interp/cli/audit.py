@@ -123,9 +123,14 @@ def _render(result: Audit, dataset: Dataset | None, answer: Answer | None, lines
         f"parameters: {counts.parameters} low-rank form, {counts.dense_parameters} with dense A and V, "
         f"{counts.nonzero_parameters} non-zero; rank of A - alpha I at most {result.max_rank}; "
         f"largest weight {counts.max_bits} bits"
+        + ("\nsome V = beta I + r t^T: such a block has up to 12 d + 8 scalars" if result.rank_one_v else "")
     )
-    if dataset is not None:
-        parts.append(f"dataset: N = {dataset.num_pairs}, M = {dataset.num_outputs}, d = {dataset.dimension}")
+    if dataset is not None and result.num_targets is not None:
+        ratio = 4 * counts.blocks / result.num_targets
+        parts.append(
+            f"dataset: N = {dataset.num_pairs}, M = {dataset.num_outputs}, M' = {result.num_targets} distinct targets, "
+            f"d = {dataset.dimension}; blocks / (M'/4) = {ratio:.2f}"
+        )
     parts += lines
     parts.append(answer.text if answer else "Not verified: this audit counts, it does not prove.")
     return "\n\n".join(parts)
@@ -137,6 +142,8 @@ def _record(result: Audit, dataset: Dataset | None, answer: Answer | None, lines
         "construction": result.construction,
         "counts": asdict(result.counts),
         "max_rank": result.max_rank,
+        "rank_one_v": result.rank_one_v,
+        "num_targets": result.num_targets,
         "comparisons": [asdict(c) | {"holds": c.holds} for c in result.comparisons],
         "phases": [
             {"name": p.phase.name, "lemma": p.phase.lemma, "blocks": p.phase.num_blocks, "allotted": p.allotted,

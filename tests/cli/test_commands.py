@@ -230,3 +230,34 @@ def test_a_defect_is_an_internal_fault_not_a_crash(built, data, monkeypatch, cap
     monkeypatch.setattr(command, "count_transformer", broken)
     assert run_command(["show", str(built)]) == 14
     assert "report" in capsys.readouterr().err
+
+
+def test_all_constructions_side_by_side(data, capsys):
+    found = {item["name"]: item for item in record(capsys, "compare", data)["constructions"]}
+    assert "share a token" in found.pop("resnet")["refusal"]
+    assert {item["verdict"] for item in found.values()} == {"verified"}
+    assert found["compact"]["temperatures"] == "[0, oo)"
+    assert all(item["blocks"] <= item["bound"] for item in found.values())
+    assert found["compact"]["blocks"] < found["hardmax"]["blocks"]
+
+
+@pytest.mark.parametrize("measure", ["blocks", "parameters", "bits", "norm"])
+def test_auto_takes_the_best_by_the_measure(measure, tmp_path, data, capsys):
+    out = tmp_path / "A.jsonl"
+    built = record(capsys, "build", data, "-o", out, "--construction", "auto", "--minimise", measure)
+    rows = [item for item in record(capsys, "compare", data, "--no-verify")["constructions"] if item["blocks"]]
+    key = {"blocks": "blocks", "parameters": "parameters", "bits": "max_bits", "norm": "norm"}[measure]
+    best = min(rows, key=lambda item: float(item[key]))
+    assert built["construction"] == best["name"]
+
+
+def test_compact_is_exact_at_every_temperature(tmp_path, data, capsys):
+    out = tmp_path / "C.jsonl"
+    for options in ([], ["--no-rank-one-v"]):
+        assert run_command(["build", str(data), "-o", str(out), "--construction", "compact", *options]) == 0
+        assert run_command(["verify", str(out), str(data), "--temperatures", "[0,oo)"]) == 0
+        assert record(capsys, "audit", out, data)["rank_one_v"] is (not options)
+    assert record(capsys, "temperature", out, data)["every_temperature"]
+    assert run_command(["build", str(data), "-o", str(out), "--no-rank-one-v"]) == 2
+    assert run_command(["build", str(data), "-o", str(out), "--construction", "peeling", "--attention", "softmax"]) == 2
+    assert run_command(["build", str(data), "-o", str(out), "--construction", "peeling", "--minimise", "bits"]) == 2
