@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from flint import fmpq, fmpq_mat
 
@@ -29,8 +29,3 @@ class PointBox:
             return
         self.low = [min(pair) for pair in zip(self.low, entries, strict=True)]
         self.high = [max(pair) for pair in zip(self.high, entries, strict=True)]
-
-    def top(self, row: Sequence[fmpq | int]) -> fmpq:
-        """The largest <row, x> over the box."""
-        corners = zip(row, self.low, self.high, strict=True)
-        return sum((r * (high if r > 0 else low) for r, low, high in corners if r != 0), fmpq(0))

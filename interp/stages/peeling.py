@@ -29,15 +29,6 @@ class Peeling:
     drop: fmpq
     eps: fmpq
 
-    @property
-    def num_blocks(self) -> int:
-        """The first subtraction, and one block a step."""
-        return 1 + self.num_steps
-
-    def count_points(self, sequence: int) -> int:
-        """min(m, n_j)."""
-        return min(self.num_steps + 1, len(self.signature.numerators[sequence]))
-
     def points(self, sequence: int) -> list[fmpq]:
         """The places of a sequence on the axis, increasing: step q peels the q-th largest token, cyclically."""
         length = len(self.signature.numerators[sequence])

@@ -26,7 +26,8 @@ def _render(lemma: Lemma) -> str:
     proof = _escape(lemma.proof).replace("\n", "\n\n")
     return (
         f"## {lemma.name}: {lemma.title}\n\n**Statement.** {_escape(lemma.statement)}\n\n"
-        f"**Hypotheses.**\n\n{hypotheses}\n**Proof** ({KINDS[lemma.kind]}). {proof}\n\nSource: {_escape(lemma.source)}.\n"
+        f"**Hypotheses.**\n\n{hypotheses}\n"
+        f"**Proof** ({KINDS[lemma.kind]}). {proof}\n\nSource: {_escape(lemma.source)}.\n"
     )
 
 

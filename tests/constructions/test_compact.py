@@ -142,6 +142,10 @@ def test_one_sequence_takes_a_quarter_of_its_targets(dimension):
     assert verify(dataset, build_compact(dataset)) == 10
 
 
+def test_one_sequence_by_every_plan():
+    check_all_plans(make_dataset(([[0, 0], [1, 5], [2, 3], [4, 4], [9, 1]], [[3, 3], [1, 1], [0, 0]])))
+
+
 def test_random_tokens_in_twelve_dimensions():
     dataset = continuous(40, 10, 12, 3)
     ledger = build_compact(dataset)
