@@ -8,14 +8,18 @@ from dataclasses import replace
 import pytest
 from flint import fmpq
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from interp.audit.temperature import find_largest_temperature
 from interp.constructions.softmax import build_softmax
 from interp.execution.approximate import approx_run, find_arithmetic
+from proofs.balls.attention import mean_at
+from proofs.kernel.boxes import point
 from proofs.kernel.check import check
 from proofs.kernel.errors import Status
 from proofs.kernel.model import SquareMatrix, Transformer
-from proofs.kernel.rational import coordinates_of
+from proofs.kernel.rational import DEFAULT_LIMITS, coordinates_of
+from proofs.kernel.softmax import apply_block_boxes, mean_up_to
 from proofs.kernel.statement import make_claim
 from tests.strategies import choose_dataset, datasets, make_dataset
 
@@ -130,3 +134,27 @@ def test_running_at_a_temperature_agrees(name):
         targets = [[int(x.p) / int(x.q) for x in coordinates_of(row)] for row in pair.output]
         for token in final:
             assert min(max(abs(float(a) - b) for a, b in zip(token, t, strict=True)) for t in targets) < 1e-6
+
+
+def overlap(ball, box):
+    """Whether ball and box have a point in common."""
+    columns = (coordinates_of(row) for row in (ball.center, ball.radius, box.center, box.radius))
+    return all(abs(c - C) <= r + R for c, r, C, R in zip(*columns, strict=True))
+
+
+def inside(ball, box):
+    """Whether the ball lies in the box enlarged by the box's own radius; a point may only meet the same point."""
+    columns = (coordinates_of(row) for row in (ball.center, ball.radius, box.center, box.radius))
+    return all(abs(c - C) + r <= 2 * R for c, r, C, R in zip(*columns, strict=True))
+
+
+@settings(max_examples=25)
+@given(datasets(largest=5), st.sampled_from([fmpq(1), fmpq(1, 7), fmpq(1, 1000)]))
+def test_balls_lie_in_the_boxes_block_by_block(dataset, tau):
+    boxes = balls = [[point(row) for row in pair.input] for pair in dataset.pairs]
+    for block in build(dataset).blocks:
+        boxes = apply_block_boxes(block, boxes, mean_up_to(fmpq(1)), DEFAULT_LIMITS)
+        balls = apply_block_boxes(block, balls, mean_at(tau, 128), DEFAULT_LIMITS)
+        for many, one in zip(boxes, balls, strict=True):
+            assert all(overlap(ball, box) for ball, box in zip(one, many, strict=True))
+            assert all(inside(ball, box) for ball, box in zip(one, many, strict=True))
