@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from proofs.guard import Answer, Bounds, run_guarded
 from proofs.kernel.check import Mismatch, Progress, Verdict, check
 from proofs.kernel.decode import decode_dataset, decode_transformer
 from proofs.kernel.errors import InternalFault, InterpError, LimitReached, MalformedInput, Status
@@ -144,15 +145,6 @@ def error_record(error: InterpError) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a check prints and exits with."""
-
-    text: str
-    record: dict[str, Any]
-    status: Status
-
-
 def answer_check(
     dataset: Dataset | Path,
     witness: Path,
@@ -174,7 +166,10 @@ def answer_check(
     except InterpError as error:
         return answer_error(error)
     except MemoryError:
-        return answer_error(LimitReached("out of memory"))
+        raise
+    except Exception as error:
+        hint = "a defect of the program: please report it with the input"
+        return answer_error(InternalFault(f"{type(error).__name__}: {error}", hint=hint))
 
 
 def answer_error(error: InterpError) -> Answer:
@@ -195,7 +190,7 @@ def print_answer(text: str, status: Status) -> Status:
 
 def add_limit_options(parser: argparse.ArgumentParser) -> None:
     """--max-digits and its like, one for each limit."""
-    for field in fields(Limits):
+    for field in (*fields(Limits), *fields(Bounds)):
         parser.add_argument("--" + field.name.replace("_", "-"), type=int, default=field.default)
 
 
@@ -218,12 +213,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     options = Options(*(getattr(given, field.name) for field in fields(Options)))
     limits = Limits(*(getattr(given, field.name) for field in fields(Limits)))
-    try:
-        answer = answer_check(given.data, given.witness, options, limits)
-    except Exception as error:
-        answer = answer_error(
-            InternalFault(f"{type(error).__name__}: {error}", hint="a defect of the program: please report it")
-        )
+    bounds = Bounds(*(getattr(given, field.name) for field in fields(Bounds)))
+    answer = run_guarded(lambda: answer_check(given.data, given.witness, options, limits), bounds)
     return print_answer(json.dumps(answer.record, indent=2) if given.json else answer.text, answer.status).exit_code
 
 

@@ -196,7 +196,7 @@ def test_every_module_says_what_it_is_for():
 
 
 @pytest.mark.parametrize("path", sources("proofs"), ids=name_of)
-def test_only_programs_end_the_process(path):
+def test_only_programs_and_the_guard_of_a_child_process_end_a_process(path):
     exits = [n.lineno for n in ast.walk(tree_of(path)) if isinstance(n, ast.Attribute) and n.attr in {"exit", "_exit"}]
     exits += [n.lineno for n in ast.walk(tree_of(path)) if isinstance(n, ast.Name) and n.id == "SystemExit"]
-    assert not exits or 'if __name__ == "__main__":' in path.read_text()
+    assert not exits or name_of(path) == "proofs/guard.py" or 'if __name__ == "__main__":' in path.read_text()

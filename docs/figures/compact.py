@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -11,6 +12,7 @@ from flint import fmpq
 
 from interp.constructions.compact import build_compact
 from interp.constructions.hardmax import build_hardmax
+from proofs.kernel.hardmax import apply_block
 from proofs.kernel.rational import row_of
 from proofs.kernel.statement import Dataset, Pair, count_hardmax_bound, count_softmax_bound
 
@@ -18,6 +20,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 PAPER, SOFT, HARD, OURS = "#D55E00", "#CC79A7", "#0072B2", "#009E73"  # safe for colour-blind readers
+COLOURS = (HARD, PAPER, OURS)
 
 
 def random_dataset(num_pairs: int, outputs: int) -> Dataset:
@@ -49,33 +52,35 @@ def draw_counts(axes: plt.Axes) -> None:
     axes.legend(frameon=False, fontsize=8)
 
 
-def draw_example(axes: plt.Axes) -> None:
-    """The worked example of docs/explanation/compact.md."""
-    tokens = {"a": (0, 0), "b": (2, 1), "c": (1, 2)}
-    for name, (x, y) in tokens.items():
-        axes.plot(x, y, "o", color="black", ms=5)
-        axes.annotate(name, (x, y), xytext=(5, 5), textcoords="offset points")
-    colours = (PAPER, HARD, OURS)
-    for g, target, colour, label in zip(
-        (3.5, 2, 3), ((3, 1), (-1, 2), (0, -1)), colours, ("X₁", "X₂", "X₃"), strict=True
-    ):
-        axes.plot(g, 0, "D", color=colour, ms=6)
-        axes.plot(*target, "*", color=colour, ms=11)
-        arrow = {"arrowstyle": "->", "color": colour, "lw": 1.2}
-        axes.annotate("", target, (g, 0), arrowprops=arrow)
-        axes.annotate(label, (g, 0), xytext=(2, -14), textcoords="offset points", color=colour)
-    axes.axhline(0, color="0.8", lw=0.8, zorder=0)
-    axes.set(title="Tokens (dots), signatures on the axis, targets (stars)", aspect="equal")
-    axes.title.set_fontsize(9)
+def draw_example(panels: Sequence[plt.Axes]) -> None:
+    """Where the tokens of the worked example of docs/explanation/compact.md stand after each block."""
+    inputs = [[(0, 0), (1, 0), (3, 1)], [(0, 0), (3, 1)], [(1, 0), (3, 1)]]
+    outputs = [[(5, 5), (6, 0)], [(-2, 7)], [(4, 4), (0, 1)]]
+
+    def rows(tokens: list[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+        return tuple((*token, 1) for token in tokens)
+
+    dataset = Dataset(2, tuple(Pair(rows(x), rows(y)) for x, y in zip(inputs, outputs, strict=True)))
+    states = [[list(pair.input) for pair in dataset.pairs]]
+    for block in build_compact(dataset).blocks:
+        states.append(apply_block(block, states[-1]))
+    for k, (axes, state) in enumerate(zip(panels, states, strict=True)):
+        for tokens, targets, colour, mark, size in zip(state, outputs, COLOURS, "os^", (11, 8, 5), strict=True):
+            axes.plot(*zip(*targets, strict=True), "*", color=colour, ms=13, alpha=0.35)
+            places = [[float(x) / row[-1] for x in row[:-1]] for row in tokens]
+            axes.plot(*zip(*places, strict=True), mark, color=colour, ms=size, mfc="none", mew=1.5)
+        axes.set_title(f"after block {k}" if k else "input")
 
 
 def main(path: Path) -> None:
-    """Writes the figure."""
+    """Writes compact.svg and compact-example.svg beside it."""
     plt.rcParams.update({"svg.hashsalt": "interp", "font.size": 9})
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    draw_counts(left)
-    draw_example(right)
+    figure, axes = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
+    draw_counts(axes)
     figure.savefig(path, metadata={"Date": None})
+    figure, panels = plt.subplots(1, 5, figsize=(11, 2.6), layout="constrained")
+    draw_example(panels)
+    figure.savefig(path.with_stem(path.stem + "-example"), metadata={"Date": None})
 
 
 if __name__ == "__main__":

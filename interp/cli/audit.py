@@ -11,11 +11,12 @@ import click
 from interp.audit.audit import Audit, audit_transformer
 from interp.audit.explain import explain_hardmax
 from interp.cli.claim import claim_options
-from interp.cli.output import json_option, leave, limit_options, print_result, quiet_option, render_table
+from interp.cli.output import bound_options, json_option, leave, limit_options, print_result, quiet_option, render_table
 from interp.cli.reading import ReadOptions, reading_options
 from interp.cli.verify import check_files
 from interp.datasets.read import load_dataset
-from proofs.__main__ import Answer, Options, read_transformer
+from proofs.__main__ import Options, read_transformer
+from proofs.guard import Answer, Bounds
 from proofs.kernel.check import check
 from proofs.kernel.errors import Status, UsageError
 from proofs.kernel.model import Transformer
@@ -32,6 +33,7 @@ from proofs.kernel.statement import Claim, Dataset, Temperatures
 @click.option("--explain", is_flag=True, help="For each phase of the header's ledger: is its promise kept?")
 @reading_options
 @limit_options
+@bound_options
 @json_option
 @quiet_option
 def audit(
@@ -43,6 +45,7 @@ def audit(
     explain: bool,
     reading: ReadOptions,
     limits: Limits,
+    bounds: Bounds,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -66,7 +69,7 @@ def audit(
     )
     answer, notes = None, []
     if data is not None and not no_verify:
-        answer = check_files([transformer], data, options, reading, limits, quiet)[0]
+        answer = check_files([transformer], data, options, reading, limits, bounds, quiet)[0]
         if claim is not None:
             notes = _add_hardmax(dataset, model, claim, answer, limits)
     lines = notes + (explain_hardmax(dataset, model, limits) if explain and dataset is not None else [])

@@ -13,6 +13,7 @@ from interp.cli.bounds import bounds
 from interp.cli.build import build
 from interp.cli.compare import compare
 from interp.cli.dataset import dataset
+from interp.cli.doctor import doctor
 from interp.cli.run import run
 from interp.cli.show import show
 from interp.cli.temperature import temperature
@@ -36,7 +37,7 @@ def cli() -> None:
     """
 
 
-for command in (build, verify, audit, compare, show, run, temperature, bounds, dataset):
+for command in (build, verify, audit, compare, show, run, temperature, bounds, dataset, doctor):
     cli.add_command(command)
 
 

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proofs.__main__ import print_answer
+from proofs.guard import Bounds
 from proofs.kernel.errors import Status
 from proofs.kernel.rational import Limits
 
@@ -24,6 +25,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 quiet_option = click.option("--quiet", is_flag=True, help="No progress bar.")
+
+
+def bound_options(command: F) -> F:
+    """Adds --max-seconds and --max-memory and passes them as ``bounds``."""
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        kwargs["bounds"] = Bounds(*(kwargs.pop(field.name) for field in fields(Bounds)))
+        return command(*args, **kwargs)
+
+    return _add_counts(wrapped, Bounds)  # type: ignore[no-any-return]
 
 
 def limit_options(command: F) -> F:
@@ -34,11 +46,15 @@ def limit_options(command: F) -> F:
         kwargs["limits"] = Limits(*(kwargs.pop(field.name) for field in fields(Limits)))
         return command(*args, **kwargs)
 
-    decorated: Any = wrapped
-    for field in reversed(fields(Limits)):
+    return _add_counts(wrapped, Limits)  # type: ignore[no-any-return]
+
+
+def _add_counts(command: Any, record: type[Limits] | type[Bounds]) -> Any:
+    """One option for each field of a record of counts."""
+    for field in reversed(fields(record)):
         name = "--" + field.name.replace("_", "-")
-        decorated = click.option(name, type=click.IntRange(min=1), default=field.default, show_default=True)(decorated)
-    return decorated  # type: ignore[no-any-return]
+        command = click.option(name, type=click.IntRange(min=1), default=field.default, show_default=True)(command)
+    return command
 
 
 def print_result(text: str, record: Any, as_json: bool) -> None:

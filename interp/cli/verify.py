@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
 from interp.cli.claim import claim_options
-from interp.cli.output import json_option, leave, limit_options, print_result, progress_bar, quiet_option
+from interp.cli.output import bound_options, json_option, leave, limit_options, print_result, progress_bar, quiet_option
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import is_kernel_format, load_dataset
-from proofs.__main__ import Answer, Options, answer_check, answer_error
+from proofs.__main__ import Options, answer_check, answer_error
+from proofs.guard import Answer, Bounds, run_guarded
 from proofs.kernel.decode import TRANSFORMER_FORMAT
 from proofs.kernel.errors import InterpError, MalformedInput
 from proofs.kernel.rational import Limits
@@ -25,6 +27,7 @@ OUTSIDE_KERNEL = "the dataset was read by interp/datasets, outside the kernel; c
 @claim_options
 @reading_options
 @limit_options
+@bound_options
 @json_option
 @quiet_option
 def verify(
@@ -33,18 +36,25 @@ def verify(
     options: Options,
     reading: ReadOptions,
     limits: Limits,
+    bounds: Bounds,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Prove T(X_j) = Y_j for every pair of DATA, exactly, for each transformer file (or all in a folder)."""
-    answers = check_files(find_transformers(transformers), data, options, reading, limits, quiet)
+    answers = check_files(find_transformers(transformers), data, options, reading, limits, bounds, quiet)
     records = [answer.record for answer in answers]
     print_result("\n".join(answer.text for answer in answers), records[0] if len(records) == 1 else records, as_json)
     leave(max((answer.status for answer in answers), key=lambda status: status.exit_code))
 
 
 def check_files(
-    files: list[Path], data: Path, options: Options, reading: ReadOptions, limits: Limits, quiet: bool
+    files: list[Path],
+    data: Path,
+    options: Options,
+    reading: ReadOptions,
+    limits: Limits,
+    bounds: Bounds,
+    quiet: bool,
 ) -> list[Answer]:
     """One answer a file; JSON datasets go to the kernel as bytes, others are read first and the verdict says so."""
     statement: Dataset | Path = data
@@ -54,11 +64,12 @@ def check_files(
             statement, notes = load_dataset(data, reading, limits), (OUTSIDE_KERNEL,)
         except InterpError as error:
             return [answer_error(error)]
-    answers = []
-    for file in files:
+
+    def check_one(file: Path) -> Answer:
         with progress_bar(f"verify {file.name}", quiet) as progress:
-            answers.append(answer_check(statement, file, options, limits, progress, notes))
-    return answers
+            return answer_check(statement, file, options, limits, progress, notes)
+
+    return [run_guarded(partial(check_one, file), bounds) for file in files]
 
 
 def find_transformers(paths: tuple[Path, ...]) -> list[Path]:

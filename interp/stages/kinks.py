@@ -93,8 +93,9 @@ def _find_place(base: Weighted, means: Sequence[fmpq]) -> int:
 
 
 def _scores(base: Weighted, members: list[int], group_of: Words) -> Iterator[tuple[int, int]]:
-    """(at least so many groups after a kink at b, numerator of b) for every value b, those in the middle first.
+    """(at least so many groups after a kink at b, numerator of b) for the best value b of each part of all values.
 
+    Parts are as large as ``CHUNK`` allows and those in the middle come first: often one value there splits everything.
     With n the weight of a sequence, n mean(relu(s - b)) = sum of w s - b sum of w over its tokens above b: two
     differences of running sums.
     """
@@ -125,7 +126,8 @@ def _scores(base: Weighted, members: list[int], group_of: Words) -> Iterator[tup
         reach = (above - mass * residues[ranks][None, :]) % PRIME * inverse % PRIME
         table = np.sort(group_of[:, None] * PRIME + reach, axis=0)
         found = 1 + (np.diff(table, axis=0) != 0).sum(axis=0)
-        yield from zip(found.tolist(), [places[r] for r in ranks.tolist()], strict=True)
+        best = int(found.argmax())
+        yield int(found[best]), places[int(ranks[best])]
 
 
 def _find_exact_place(base: Weighted, group: list[int]) -> int:

@@ -24,6 +24,7 @@ from proofs.kernel.model import FeedForward
 from proofs.lemmas import signature as lemma
 
 DIRECTIONS_WITH_KINKS = 6  # directions tried when the means of some sequences coincide as points
+KINK_WORK = 20_000  # kinks times tokens beyond which the first direction is kept
 FEW_KINKS = 2  # so many fit into the first block whatever follows: no further direction is tried
 
 
@@ -118,7 +119,8 @@ def _find_with_kinks(state: TokenState, rng: random.Random) -> Signature:
         tried += 1
         if best is None or len(kinks) < len(best.kinks):
             best = _make(direction, values, kinks, after)
-        if len(best.kinks) <= FEW_KINKS or tried == DIRECTIONS_WITH_KINKS:
+        costly = len(best.kinks) * len(state.sequence) > KINK_WORK
+        if len(best.kinks) <= FEW_KINKS or costly or tried == DIRECTIONS_WITH_KINKS:
             return best
     raise InternalFault("no direction tells the tokens apart")
 

@@ -23,6 +23,13 @@ from proofs.kernel.statement import Claim, Dataset, Temperatures
 Progress = Callable[[int, int], None]  # blocks done, blocks in all
 
 
+# The answer about the hardmax or the softmax part of a claim, and the parts of the checker that gave it.
+HardmaxPass = Callable[["Dataset", "Transformer", "Limits", "Progress | None"], tuple["Obligation", tuple[str, ...]]]
+SoftmaxPass = Callable[
+    ["Dataset", "Transformer", "Temperatures", "Limits", "Progress | None"], tuple["Obligation", tuple[str, ...]]
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Mismatch:
     """A pair whose image is not its target set: tokens that lack, tokens too many, the squared Hausdorff distance."""
@@ -62,18 +69,30 @@ class Verdict:
         return tuple(item for item in self.obligations if item.status is not Status.VERIFIED)
 
 
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """The forward passes that a check uses, and what counts."""
+
+    hardmax: HardmaxPass
+    softmax: SoftmaxPass
+    count: Callable[[Transformer], Counts] = count_transformer
+
+
 def check(
     dataset: Dataset,
     transformer: Transformer,
     claim: Claim,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress | None = None,
+    passes: Passes | None = None,
 ) -> Verdict:
     """Does the transformer interpolate the dataset at the claimed temperatures within the claimed budgets?
 
-    Exactness: integers and rationals only. Raises: LimitReached.
+    ``passes`` are the dense ones of the kernel unless given. Exactness: integers and rationals only. Raises:
+    LimitReached.
     """
-    counts = count_transformer(transformer)
+    chosen = passes or DENSE
+    counts = chosen.count(transformer)
     obligations = [
         _budget("width", counts.width, claim.max_width),
         _budget("blocks", counts.blocks, claim.max_blocks),
@@ -85,13 +104,13 @@ def check(
         obligations.append(Obligation("dimension", Status.REFUTED, detail))
     else:
         if claim.temperatures.zero:
-            obligations.append(_check_hardmax(dataset, transformer, limits, progress))
-            parts.append("kernel/hardmax")
+            obligation, used = chosen.hardmax(dataset, transformer, limits, progress)
+            obligations.append(obligation)
+            parts += used
         if claim.temperatures.positive:
-            obligations.append(_check_softmax(dataset, transformer, claim.temperatures, limits, progress))
-            parts.append("kernel/softmax")
-        if claim.temperatures.single is not None:
-            parts.append("balls")
+            obligation, used = chosen.softmax(dataset, transformer, claim.temperatures, limits, progress)
+            obligations.append(obligation)
+            parts += used
     return Verdict(
         _overall(obligations),
         claim,
@@ -116,26 +135,32 @@ def _budget(name: str, found: int, allowed: int) -> Obligation:
     return Obligation(name, status, f"{found} {'<=' if found <= allowed else '>'} {allowed}")
 
 
-def _check_hardmax(dataset: Dataset, transformer: Transformer, limits: Limits, progress: Progress | None) -> Obligation:
+def check_hardmax(
+    dataset: Dataset, transformer: Transformer, limits: Limits, progress: Progress | None = None
+) -> tuple[Obligation, tuple[str, ...]]:
+    """The dense pass at temperature 0."""
     sequences: list[list[Row]] = [list(pair.input) for pair in dataset.pairs]
     for k, block in enumerate(transformer.blocks, 1):
         sequences = apply_block(block, sequences, limits)
         if progress is not None:
             progress(k, len(transformer.blocks))
-    return compare(dataset, sequences)
+    return compare(dataset, sequences), ("kernel/hardmax",)
 
 
-def _check_softmax(
-    dataset: Dataset, transformer: Transformer, claimed: Temperatures, limits: Limits, progress: Progress | None
-) -> Obligation:
+def check_softmax(
+    dataset: Dataset, transformer: Transformer, claimed: Temperatures, limits: Limits, progress: Progress | None = None
+) -> tuple[Obligation, tuple[str, ...]]:
     """All temperatures of an interval by rational boxes; one given temperature by balls, at rising precision."""
     if claimed.single is None:
-        return run_boxes(dataset, transformer, mean_up_to(claimed.upper), limits, progress)
+        return run_boxes(dataset, transformer, mean_up_to(claimed.upper), limits, progress), ("kernel/softmax",)
     for bits in PRECISIONS:
         answer = run_boxes(dataset, transformer, mean_at(claimed.single, bits), limits, progress)
         if answer.status is not Status.UNDECIDED:
             break
-    return replace(answer, detail=f"{answer.detail} (balls of {bits} bits)")
+    return replace(answer, detail=f"{answer.detail} (balls of {bits} bits)"), ("kernel/softmax", "balls")
+
+
+DENSE = Passes(check_hardmax, check_softmax)
 
 
 def run_boxes(
@@ -200,10 +225,16 @@ def compare(dataset: Dataset, sequences: list[list[Row]]) -> Obligation:
     if len(sequences) != len(dataset.pairs):
         return Obligation("hardmax", Status.REFUTED, "not every pair was answered")
     wrong = [j for j, pair in enumerate(dataset.pairs) if set(sequences[j]) != set(pair.output)]
+    return answer_hardmax(dataset, wrong, set(sequences[wrong[0]]) if wrong else set())
+
+
+def answer_hardmax(dataset: Dataset, wrong: list[int], found: set[Row]) -> Obligation:
+    """The answer for the list of wrong pairs, the first of which has these tokens."""
+    total = dataset.num_listed
     if not wrong:
-        return Obligation("hardmax", Status.VERIFIED, f"{len(dataset.pairs)} of {len(dataset.pairs)} pairs exact")
-    detail = f"{len(wrong)} of {len(dataset.pairs)} pairs are wrong, the first is pair {wrong[0]}"
-    return Obligation("hardmax", Status.REFUTED, detail, _mismatch(dataset, wrong[0], set(sequences[wrong[0]])))
+        return Obligation("hardmax", Status.VERIFIED, f"{total} of {total} pairs exact")
+    detail = f"{len(wrong)} of {total} pairs are wrong, the first is pair {wrong[0]}"
+    return Obligation("hardmax", Status.REFUTED, detail, _mismatch(dataset, wrong[0], found))
 
 
 def _mismatch(dataset: Dataset, pair: int, found: set[Row]) -> Mismatch:

@@ -32,10 +32,11 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [key for key, _ in pairs]
-        raise MalformedInput(f"key {next(key for key in names if names.count(key) > 1)!r} is given twice")
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise MalformedInput(f"key {key!r} is given twice")
+        result[key] = value
     return result
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,7 +36,7 @@ class Dataset:
     """
 
     dimension: int
-    pairs: tuple[Pair, ...]
+    pairs: Sequence[Pair]
 
     def __post_init__(self) -> None:
         if self.dimension < 2:
@@ -69,6 +70,11 @@ class Dataset:
     def num_outputs(self) -> int:
         """M: sum of m_j over those pairs, m_j the number of distinct tokens in Y_j."""
         return self._sizes[1]
+
+    @property
+    def num_listed(self) -> int:
+        """The pairs as they are listed, equal ones counted again."""
+        return len(self.pairs)
 
     @property
     def num_tokens(self) -> int:

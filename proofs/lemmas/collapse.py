@@ -18,8 +18,8 @@ LEMMA = Lemma(
     proof=(
         "Let x > 0 be no leader. For another positive z, <x, p_j - z> > 0 as p_j - z > 0; for negative q, <x,"
         " q> < 0 < <x, p_j>. So x picks p_j alone, and so does p_j. A negative leader q has <q, z> < 0 < <q, "
-        'q> for positive z and <q, q> > <q, q"> for other leaders: it picks itself. Leaders of different '
-        'sequences differ: p_j are translates of distinct tokens by one vector, q"s with the same lattice '
+        "q> for positive z and <q, q> > <q, q'> for other leaders: it picks itself. Leaders of different "
+        "sequences differ: p_j are translates of distinct tokens by one vector, q's with the same lattice "
         "point likewise, and with different ones they differ by at least S > R in some coordinate."
     ),
     kind="written",

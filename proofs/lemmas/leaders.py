@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from flint import fmpq
 
+from proofs.engine.integers import Array, bound_of, expand, room, segment_reduce
 from proofs.kernel.rational import Row
 from proofs.lemmas.lemma import Lemma, Sequences
 
@@ -15,7 +17,7 @@ LEMMA = Lemma(
     statement=(
         "If the sequences are disjoint and positive, M blocks move exactly m_j tokens of each sequence j: one"
         " to a point p_j that exceeds every other token of the sequence in every coordinate, the others to "
-        'the open negative orthant with <q, q> > <q, q"> for any two of them.'
+        "the open negative orthant with <q, q> > <q, q'> for any two of them."
     ),
     hypotheses=("sequences pairwise disjoint", "all tokens in (0, R]^d", "1 <= m_j <= n_j"),
     proof=(
@@ -32,7 +34,7 @@ LEMMA = Lemma(
 
 
 def check_promise(after: Sequences, sizes: Sequence[int]) -> str | None:
-    """None, or what is broken; ``after`` is the state before the collapse, sizes[j] = m_j. O(n d + m^2 d)."""
+    """None, or what is broken; ``after`` is the state before the collapse, sizes[j] = m_j. O(n m d)."""
     for j, (rows, size) in enumerate(zip(after, sizes, strict=True)):
         tokens = set(rows)
         negative = [row for row in tokens if max(row[:-1]) < 0]
@@ -48,6 +50,36 @@ def check_promise(after: Sequences, sizes: Sequence[int]) -> str | None:
             if any(_product(q, q) * z[-1] <= _product(q, z) * q[-1] for z in negative if z != q):
                 return f"a negative leader of sequence {j} does not select itself"
     return None
+
+
+def check_arrays(numerators: Array, starts: Array, sizes: Sequence[int]) -> str | None:
+    """The same promise of distinct tokens over one denominator, sequence j from starts[j] to starts[j + 1] - 1.
+
+    A token that is the maximum of its sequence in every coordinate exceeds another if no coordinate is equal.
+    """
+    owner = np.repeat(np.arange(len(sizes)), np.diff(starts))
+    negative, positive = ((numerators * sign > 0).T.copy().all(axis=0) for sign in (-1, 1))
+    if (bad := np.flatnonzero(~(negative | positive))).size:
+        return f"a token of sequence {owner[bad[0]]} is neither positive nor negative"
+    down = np.flatnonzero(negative)
+    found = np.bincount(owner[down], minlength=len(sizes))
+    wrong = np.flatnonzero((found != np.array(sizes) - 1) | (found == np.diff(starts)))
+    if wrong.size:
+        return f"sequence {wrong[0]} has {found[wrong[0]]} negative tokens, expected {sizes[wrong[0]] - 1}"
+    corner = segment_reduce(np.maximum, numerators, starts)
+    equal = numerators == corner[owner]
+    tops = np.flatnonzero(equal[:, 0])
+    tops = tops[equal[tops].all(axis=1)]
+    touching = np.bincount(owner[equal.T.copy().any(axis=0)], minlength=len(sizes))
+    if len(tops) != len(sizes) or (touching != 1).any():
+        return f"no token of sequence {int(np.argmax(touching != 1))} exceeds all its others in every coordinate"
+    query, token = expand(starts[owner[down]], np.diff(starts)[owner[down]])
+    bound = numerators.shape[1] * bound_of(numerators) ** 2
+    left, right = room(bound, numerators[down], numerators)
+    scores = (left[query] * right[token]).sum(axis=1)
+    own = (left * left).sum(axis=1)[query]
+    lost = np.flatnonzero((scores >= own) & (token != down[query]))
+    return f"a negative leader of sequence {owner[token[lost[0]]]} does not select itself" if lost.size else None
 
 
 def _exceeds(left: Row, right: Row) -> bool:

@@ -17,9 +17,9 @@ LEMMA = Lemma(
     proof=(
         "Join two sequences when they share a token and look at a connected component with at least two "
         "members. Some token t lies in some but not all of them: otherwise all members are equal. One block: "
-        'the hat lemma moves t, in every sequence that holds it, to t" = t + lambda v; then every x of '
+        "the hat lemma moves t, in every sequence that holds it, to t' = t + lambda v; then every x of "
         "sequence j becomes x + eps a_j, where a_j is either the token of largest projection on v > 0 (A = v "
-        'v^T: all tokens are positive, so <v, x> > 0 and each token picks the largest <v, .>; lambda makes t"'
+        "v^T: all tokens are positive, so <v, x> > 0 and each token picks the largest <v, .>; lambda makes t'"
         " the largest) or the mean of the sequence (A = 0). All sequences with t share the same a_j in the "
         "first case, and in the second lambda can be chosen so that no mean of a sequence with t equals the "
         "mean of one without. So for a token x of a sequence with t and a token y of one without, x + eps a_i"

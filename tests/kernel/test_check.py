@@ -97,6 +97,23 @@ def test_a_wrong_target_is_refuted_and_the_first_failing_pair_is_named(pairs, pa
     assert failed.mismatch.squared_distance > 0
 
 
+def test_the_last_of_many_blocks_counts():
+    step = transformer_bytes(2, [SHIFT] * 60)
+    wanted, short = make_dataset(([(0, 0)], [(60, 60)])), make_dataset(([(0, 0)], [(59, 59)]))
+    budget = {"max_blocks": 60}
+    assert judge(wanted, step, **budget).status is Status.VERIFIED
+    assert judge(short, step, **budget).status is Status.REFUTED
+    assert judge(wanted, transformer_bytes(2, [SHIFT] * 59), **budget).status is Status.REFUTED
+
+
+def test_the_last_of_many_pairs_counts():
+    pairs = [([(k, k * k)], [(k + 1, k * k + 1)]) for k in range(60)]
+    assert judge(make_dataset(*pairs), transformer_bytes(2, [SHIFT])).status is Status.VERIFIED
+    verdict = judge(make_dataset(*pairs[:-1], (pairs[-1][0], [(0, 0)])), transformer_bytes(2, [SHIFT]))
+    assert verdict.status is Status.REFUTED
+    assert verdict.failed[0].mismatch.pair == 59
+
+
 def test_the_number_of_wrong_pairs_is_told():
     verdict = judge(make_dataset(*PAIRS, ([(5, 5)], [(6, 7)]), ([(4, 4)], [(5, 6)])))
     assert "2 of 4 pairs are wrong" in verdict.failed[0].detail

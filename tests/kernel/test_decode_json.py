@@ -33,6 +33,13 @@ def test_the_repeated_key_is_named():
         decode_json(b'{"a": 1, "b": 1, "c": 1, "b": 1}')
 
 
+def test_a_repeated_key_among_many_is_found_without_comparing_all_pairs():
+    keys = [*(f"k{i}" for i in range(200_000)), "k199999"]
+    data = "{" + ",".join(f'"{key}":0' for key in keys) + "}"
+    with pytest.raises(MalformedInput, match="'k199999'"):
+        decode_json(data.encode())
+
+
 @pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("template", ["%s", "[%s]", '{"comment": %s}', '{"a": [[%s]]}'])
 def test_constants_that_are_no_numbers_are_refused_wherever_they_stand(name, template):

@@ -48,6 +48,12 @@ def test_separation_refuses_any_clause_broken(after, reason):
     assert reason in (separation.check_promise(BEFORE, after) or "nothing was refused")
 
 
+def test_separation_refuses_a_token_shared_by_later_sequences():
+    before = states([(1, 1)], [(2, 2)], [(3, 3)], [(4, 4)])
+    after = states([(1, 5)], [(2, 6)], [(3, 7)], [(2, 6)])
+    assert "sequences 1 and 3 share" in (separation.check_promise(before, after) or "nothing was refused")
+
+
 def test_separation_allows_repeated_tokens_inside_a_sequence():
     assert separation.check_promise(states([(1, 1), (1, 1)]), states([(2, 2), (2, 2)])) is None
 
