@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from functools import cache
@@ -120,13 +120,16 @@ def statements():
 
 
 def check(data, witness, *options):
-    """Exit code, seconds and the child's peak megabytes of a check as users run it."""
+    """Exit code, seconds and peak megabytes of a check as users run it, the guarded process included."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "proofs", "check", str(data), str(witness), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    seconds = time.perf_counter() - start
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        _, state, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(state)
+        errors.seek(0)
+        assert b"Traceback" not in errors.read()
+    return process.returncode, time.perf_counter() - start, usage.ru_maxrss // 1024
 
 
 SAMPLE = 12  # every so manieth runs by default; INTERP_SLOW=1 adds the rest
