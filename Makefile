@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test lint bench install install-test clean
+.PHONY: demo test slow lint bench mutants crashes install install-test clean
 
 $(VENV)/.core: setup.cfg pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,6 +33,15 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test ## VOWELS=JapaneseVowels_TRAIN.ts (UEA archive)
 	$(BIN)/python -m tests.bench.foundation $(VOWELS)
+
+slow: $(VENV)/.test ## all sweeps: a thousand datasets for each construction, every hostile file
+	INTERP_SLOW=1 $(BIN)/python -m pytest -q -m slow
+
+mutants: $(VENV)/.test ## changed witnesses, statements and claims of every construction, with the table
+	$(BIN)/python -m tests.mutants.campaign
+
+crashes: $(VENV)/.test ## kill -9 at random moments, 100 times
+	INTERP_KILLS=100 $(BIN)/python -m pytest -q tests/hostile/test_crashes.py
 
 clean:
 	rm -rf $(VENV) demo-output build dist *.egg-info
