@@ -15,7 +15,7 @@ from interp.cli.reading import ReadOptions, reading_options, write_reading_optio
 from interp.constructions.catalogue import CONSTRUCTIONS, find_construction
 from interp.datasets.read import load_dataset
 from interp.transformers.ledger import decode_phases
-from proofs.kernel.counts import count_transformer
+from proofs.engine.packed import count_packed
 from proofs.kernel.errors import MalformedInput, UsageError
 from proofs.kernel.rational import Limits, parse_rational
 from proofs.kernel.statement import parse_temperatures
@@ -81,7 +81,7 @@ def build(
         raise
     digest = save_transformer(transformer, output)
     seconds = time.perf_counter() - start
-    counts = count_transformer(transformer)
+    counts = count_packed(transformer)
     reached = parse_temperatures(str(transformer.header["temperatures"]))
     name = str(transformer.header["construction"])
     bound = find_construction(name).count_blocks(dataset)

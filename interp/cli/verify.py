@@ -11,7 +11,7 @@ from interp.cli.claim import claim_options
 from interp.cli.output import bound_options, json_option, leave, limit_options, print_result, progress_bar, quiet_option
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import is_kernel_format, load_dataset
-from proofs.__main__ import Options, answer_check, answer_error
+from proofs.__main__ import PARANOID, Options, answer_check, answer_error, choose_passes
 from proofs.guard import Answer, Bounds, run_guarded
 from proofs.kernel.decode import TRANSFORMER_FORMAT
 from proofs.kernel.errors import InterpError, MalformedInput
@@ -28,6 +28,7 @@ OUTSIDE_KERNEL = "the dataset was read by interp/datasets, outside the kernel; c
 @reading_options
 @limit_options
 @bound_options
+@click.option("--paranoid", is_flag=True, help=f"Run {PARANOID}.")
 @json_option
 @quiet_option
 def verify(
@@ -37,11 +38,12 @@ def verify(
     reading: ReadOptions,
     limits: Limits,
     bounds: Bounds,
+    paranoid: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Prove T(X_j) = Y_j for every pair of DATA, exactly, for each transformer file (or all in a folder)."""
-    answers = check_files(find_transformers(transformers), data, options, reading, limits, bounds, quiet)
+    answers = check_files(find_transformers(transformers), data, options, reading, limits, bounds, quiet, paranoid)
     records = [answer.record for answer in answers]
     print_result("\n".join(answer.text for answer in answers), records[0] if len(records) == 1 else records, as_json)
     leave(max((answer.status for answer in answers), key=lambda status: status.exit_code))
@@ -55,6 +57,7 @@ def check_files(
     limits: Limits,
     bounds: Bounds,
     quiet: bool,
+    paranoid: bool = False,
 ) -> list[Answer]:
     """One answer a file; JSON datasets go to the kernel as bytes, others are read first and the verdict says so."""
     statement: Dataset | Path = data
@@ -67,7 +70,7 @@ def check_files(
 
     def check_one(file: Path) -> Answer:
         with progress_bar(f"verify {file.name}", quiet) as progress:
-            return answer_check(statement, file, options, limits, progress, notes)
+            return answer_check(statement, file, options, limits, progress, notes, choose_passes(paranoid))
 
     return [run_guarded(partial(check_one, file), bounds) for file in files]
 

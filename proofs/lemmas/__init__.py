@@ -8,6 +8,11 @@ from proofs.lemmas import (
     caps,
     chain,
     collapse,
+    counts,
+    curve,
+    dominance,
+    equal_norms,
+    gap,
     hat,
     interpolation,
     intervals,
@@ -21,15 +26,18 @@ from proofs.lemmas import (
     separation,
     signature,
     soft_collapse,
+    theorems,
+    trapezoid,
 )
 from proofs.lemmas.lemma import Lemma
 
-LEMMAS: dict[str, Lemma] = {
-    module.LEMMA.name: module.LEMMA
-    for module in (
-        *(hat, separation, leaders, collapse, interpolation, soft_collapse, line, placement),
-        *(signature, chain, intervals, lift, caps, remainders, key, peeling),
-    )
-}
+_ALL = (
+    *(module.LEMMA for module in (hat, trapezoid, curve, dominance, equal_norms, gap)),
+    *(module.LEMMA for module in (separation, leaders, collapse, interpolation, soft_collapse, line, placement)),
+    *(counts.LEMMA, theorems.HARDMAX, theorems.SOFTMAX),
+    *(module.LEMMA for module in (signature, chain, intervals, lift, caps, remainders, key, peeling)),
+    theorems.COMPACT,
+)
+LEMMAS: dict[str, Lemma] = {lemma.name: lemma for lemma in _ALL}
 
 __all__ = ["LEMMAS", "Lemma"]

@@ -36,6 +36,7 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="frontier.md, theorem A2",
+    depends=("lift",),
 )
 
 

@@ -46,6 +46,7 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="frontier.md, chain lemma",
+    depends=("curve",),
 )
 
 

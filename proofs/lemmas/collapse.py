@@ -24,6 +24,8 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="construction.md section 3.3",
+    depends=("leaders", "dominance"),
+    coq=("Existence.collapse",),
 )
 
 

@@ -17,6 +17,7 @@ LEMMA = Lemma(
         " h = 1. For s >= s0 + omega the sum is (s - s0 + omega) - 2 (s - s0) + (s - s0 - omega) = 0. The "
         "fourth unit is relu(1) = 1 everywhere."
     ),
-    kind="written",
+    kind="coq",
     source="construction.md section 2; arXiv 2502.02270v3, proof of theorem 1.6",
+    coq=("Lemmas.hat_outside", "Lemmas.hat_middle"),
 )

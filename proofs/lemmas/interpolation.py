@@ -25,6 +25,8 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="construction.md section 3.4",
+    depends=("hat", "collapse"),
+    coq=("Existence.relocate_blocks",),
 )
 
 

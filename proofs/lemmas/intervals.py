@@ -27,6 +27,7 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="frontier.md, theorem A1; construction.md section 5",
+    depends=("signature",),
 )
 
 

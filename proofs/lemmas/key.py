@@ -33,6 +33,7 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="construction.md section 5",
+    depends=("intervals", "chain"),
 )
 
 

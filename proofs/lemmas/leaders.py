@@ -30,6 +30,8 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="construction.md section 3.2 and performance.md (fixed shift vectors keep heights low)",
+    depends=("hat", "equal norms"),
+    coq=("Existence.leaders_phase",),
 )
 
 
@@ -58,7 +60,7 @@ def check_arrays(numerators: Array, starts: Array, sizes: Sequence[int]) -> str 
     A token that is the maximum of its sequence in every coordinate exceeds another if no coordinate is equal.
     """
     owner = np.repeat(np.arange(len(sizes)), np.diff(starts))
-    negative, positive = ((numerators * sign > 0).T.copy().all(axis=0) for sign in (-1, 1))
+    negative, positive = (signs.T.copy().all(axis=0) for signs in (numerators < 0, numerators > 0))
     if (bad := np.flatnonzero(~(negative | positive))).size:
         return f"a token of sequence {owner[bad[0]]} is neither positive nor negative"
     down = np.flatnonzero(negative)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from proofs.kernel.rational import Row
+
+if TYPE_CHECKING:
+    from sympy import Expr
 
 Sequences = Sequence[Sequence[Row]]
 
@@ -14,7 +18,9 @@ Sequences = Sequence[Sequence[Row]]
 class Lemma:
     """A statement with its hypotheses and the kind of its proof.
 
-    ``kind`` is ``written`` (read it, no machine has), ``symbolic`` (closed by a computer algebra system) or ``coq``.
+    ``kind`` is ``written`` (read it, no machine has), ``symbolic`` (``identities`` returns expressions that a computer
+    algebra system reduces to 0 for symbolic parameters) or ``coq`` (``coq`` names theorems of proofs/coq, as
+    File.name). A written proof may name Coq theorems that are close to it. ``depends`` names the lemmas it uses.
     """
 
     name: str
@@ -24,3 +30,6 @@ class Lemma:
     proof: str
     kind: str
     source: str
+    depends: tuple[str, ...] = ()
+    coq: tuple[str, ...] = ()
+    identities: Callable[[], list[Expr]] | None = None

@@ -42,6 +42,7 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="frontier.md, theorems A2 and A3; the kinks at dyadic points and the grid found by an exact test are ours",
+    depends=("signature",),
 )
 
 

@@ -16,4 +16,6 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="construction.md section 4",
+    depends=("soft collapse",),
+    coq=("Existence.run_line",),
 )

@@ -35,6 +35,7 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="frontier.md, theorem B",
+    depends=("signature", "chain"),
 )
 
 

@@ -16,6 +16,8 @@ LEMMA = Lemma(
         "Outside (a, e) g is 0. g is the sum of w_k relu(x_1 - kink_k), w_k the change of slope at each of "
         "the four kinks; the slopes sum to 0."
     ),
-    kind="written",
+    kind="coq",
     source="construction.md section 4",
+    depends=("line",),
+    coq=("Lemmas.flatten_and_place", "Lemmas.four_points_outside"),
 )

@@ -32,6 +32,7 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="frontier.md, theorem A2",
+    depends=("caps",),
 )
 
 

@@ -31,6 +31,8 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="construction.md section 3.1; arXiv 2502.02270v3, theorem 1.6. The uniform variant is ours.",
+    depends=("hat",),
+    coq=("Existence.separation_step", "Existence.separation_phase"),
 )
 
 

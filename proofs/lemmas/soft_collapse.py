@@ -29,6 +29,8 @@ LEMMA = Lemma(
     ),
     kind="written",
     source="construction.md section 4",
+    depends=("leaders", "gap bound", "dominance"),
+    coq=("Existence.soft_mean_near",),
 )
 
 

@@ -1,0 +1,1 @@
+"""Transformers in the languages of other programs."""

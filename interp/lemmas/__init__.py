@@ -1,0 +1,1 @@
+"""Who depends on whom among the lemmas, and how each is proved."""
