@@ -39,6 +39,5 @@ LEMMA = Lemma(
     proof=("Polynomial identities in M, N and d, each reduced to 0."),
     kind="symbolic",
     source="construction.md sections 1, 3 and 4; the constant 10 d + 8 is ours, the paper has O(dM)",
-    depends=("separation", "leaders", "interpolation", "flatten and place"),
     identities=identities,
 )

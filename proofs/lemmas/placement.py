@@ -18,6 +18,5 @@ LEMMA = Lemma(
     ),
     kind="coq",
     source="construction.md section 4",
-    depends=("line",),
     coq=("Lemmas.flatten_and_place", "Lemmas.four_points_outside"),
 )

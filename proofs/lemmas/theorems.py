@@ -23,7 +23,7 @@ HARDMAX = Lemma(
     ),
     kind="coq",
     source="arXiv 2502.02270v3, theorem 1.6",
-    depends=("separation", "leaders", "collapse", "interpolation", "counts"),
+    depends=("hat", "dominance", "equal norms"),
     coq=("Existence.hardmax_existence", "Existence.rational_hardmax_existence"),
 )
 
@@ -38,7 +38,7 @@ SOFTMAX = Lemma(
     proof=("In Coq: as for theorem 1.6 up to the collapse, then the line and flatten and place."),
     kind="coq",
     source="arXiv 2502.02270v3, theorem 1.8",
-    depends=("separation", "leaders", "soft collapse", "line", "flatten and place", "counts"),
+    depends=("hat", "dominance", "equal norms", "gap bound", "flatten and place"),
     coq=("Existence.softmax_existence", "Existence.rational_softmax_existence"),
 )
 
@@ -46,14 +46,15 @@ COMPACT = Lemma(
     name="compact bound",
     title="About M / 4 blocks, exact at every temperature",
     statement=(
-        "With k kinks in the signature: 1 + ceil(M / 4) blocks if all m_j = 1 or all m_j = n_j and k <= 3 (A1); for every "
-        "dataset 1 + ceil(N_2 / 4) + ceil((M + 1) / 4) if k <= 2 (A2), N_2 the number of j with m_j >= 2; for d >= 3 also "
-        "with ceil(D / 2) in place of ceil(N_2 / 4), D the binary digits of the lift (A3). All attention is uniform."
+        "With k kinks in the signature: 1 + ceil(M / 4) blocks if all m_j = 1 or all m_j = n_j and k <= 3 "
+        "(A1); for every dataset 1 + ceil(N_2 / 4) + ceil((M + 1) / 4) if k <= 2 (A2), N_2 the number of j "
+        "with m_j >= 2; for d >= 3 also with ceil(D / 2) in place of ceil(N_2 / 4), D the binary digits of "
+        "the lift (A3). All attention is uniform."
     ),
     hypotheses=HYPOTHESES,
     proof=(
-        "Count the units of the lemmas that it uses, four to a block: docs/explanation/compact.md has the theorems with "
-        "their proofs, interp/constructions/bounds.py the formulas."
+        "Count the units of the lemmas that it uses, four to a block: docs/explanation/compact.md has the "
+        "theorems with their proofs, interp/constructions/bounds.py the formulas."
     ),
     kind="written",
     source="docs/explanation/compact.md",

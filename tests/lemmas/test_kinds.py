@@ -69,6 +69,12 @@ def test_dependencies_exist_and_do_not_go_in_circles():
     assert nx.is_directed_acyclic_graph(build_graph())
 
 
+def test_what_a_machine_has_checked_rests_on_nothing_that_none_has():
+    for lemma in LEMMAS.values():
+        if lemma.kind != "written":
+            assert all(LEMMAS[other].kind != "written" for other in lemma.depends), lemma.name
+
+
 def stage_modules():
     return sorted((ROOT / "interp" / "stages").glob("*.py"))
 
