@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test slow lint bench mutants crashes coq install install-test clean
+.PHONY: demo test slow lint bench mutants crashes fuzz coq install install-test clean
 
 $(VENV)/.core: setup.cfg pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -42,6 +42,11 @@ mutants: $(VENV)/.test ## changed witnesses, statements and claims of every cons
 
 crashes: $(VENV)/.test ## kill -9 at random moments, 100 times
 	INTERP_KILLS=100 $(BIN)/python -m pytest -q tests/hostile/test_crashes.py
+
+fuzz: $(VENV)/.test ## coverage-guided fuzzing of the readers for FUZZ_SECONDS (default 300)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	mkdir -p build/corpus
+	$(BIN)/python -m tests.hostile.fuzz -max_total_time=$(or $(FUZZ_SECONDS),300) -max_len=400 build/corpus
 
 coq: ## compile the Coq theory into build/coq (apt-get install coq libcoq-bignums)
 	sh proofs/coq/build.sh build/coq

@@ -12,12 +12,14 @@ from flint import fmpq
 from interp.audit.audit import Audit, audit_transformer
 from interp.audit.compare import find_best
 from interp.constructions.catalogue import Construction, find_construction, run_construction
+from interp.datasets.arrays import meets_hypotheses
 from interp.datasets.doctor import find_violations
 from interp.files.write import write_file
 from interp.transformers.encode import encode_transformer
 from interp.transformers.ledger import Ledger, encode_phases
 from interp.version import VERSION
-from proofs.__main__ import Options, read_transformer
+from proofs.__main__ import Options, choose_passes, read_transformer
+from proofs.engine.statement import ArrayDataset
 from proofs.kernel.check import Progress, Verdict, check
 from proofs.kernel.decode import TRANSFORMER_FORMAT
 from proofs.kernel.errors import InternalFault, MalformedInput
@@ -83,6 +85,8 @@ def make_transformer(
 
 def check_hypotheses(dataset: Dataset, allow_repeats: bool = False) -> None:
     """Raises MalformedInput naming the first violated hypothesis of the theorems and how many more there are."""
+    if isinstance(dataset, ArrayDataset) and meets_hypotheses(dataset):
+        return
     violations = find_violations(dataset, allow_repeats)
     if violations:
         first = violations[0]
@@ -113,16 +117,18 @@ def verify(
     max_parameters: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress | None = None,
+    paranoid: bool = False,
 ) -> Verdict:
-    """The kernel's verdict on the claim that these options and the dataset make (defaults as for ``interp verify``).
+    """The verdict on the claim that these options and the dataset make (defaults as for ``interp verify``).
 
+    ``paranoid`` runs the kernel's dense pass alone, without the fast engine.
     Raises: UsageError for options that make no claim, LimitReached.
     """
     claim = Options(attention, temperatures, max_width, max_blocks, max_parameters).claim(dataset)
     if not transformer.digest:
         data = encode_transformer(transformer)
         transformer = replace(transformer, digest="sha256:" + hashlib.sha256(data).hexdigest())
-    return check(dataset, transformer, claim, limits, progress)
+    return check(dataset, transformer, claim, limits, progress, choose_passes(paranoid))
 
 
 def audit(

@@ -6,20 +6,25 @@ The only place that prints a verdict and turns it into an exit code.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from proofs.double import double_check
 from proofs.guard import Answer, Bounds, run_guarded
-from proofs.kernel.check import Mismatch, Progress, Verdict, check
+from proofs.kernel.check import DENSE, Mismatch, Passes, Progress, Verdict, check
 from proofs.kernel.decode import decode_dataset, decode_transformer
 from proofs.kernel.errors import InternalFault, InterpError, LimitReached, MalformedInput, Status
 from proofs.kernel.model import Transformer
 from proofs.kernel.rational import Limits, coordinates_of, rational_text
 from proofs.kernel.statement import Claim, Dataset, make_claim
+
+DOUBLE = "ask a second, independent checker too; a disagreement is an internal fault"
+PARANOID = "the kernel's dense pass alone, without the fast engine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,15 @@ def error_record(error: InterpError) -> dict[str, Any]:
     }
 
 
+def choose_passes(paranoid: bool) -> Passes:
+    """The engine's passes, or the kernel's alone: then neither the engine nor numpy is loaded."""
+    if paranoid:
+        return DENSE
+    from proofs.engine.passes import ENGINE
+
+    return ENGINE
+
+
 def answer_check(
     dataset: Dataset | Path,
     witness: Path,
@@ -152,15 +166,17 @@ def answer_check(
     limits: Limits,
     progress: Progress | None = None,
     notes: tuple[str, ...] = (),
+    passes: Passes = DENSE,
 ) -> Answer:
     """Checks one witness file against one dataset; every fault becomes an answer of its own kind.
 
-    ``notes`` are told with the verdict, for instance that the dataset was read outside the kernel.
+    ``notes`` are told with the verdict, for instance that the dataset was read outside the kernel. ``passes`` are the
+    kernel's dense ones, or the engine's (``choose_passes``).
     """
     try:
         statement = read_dataset(dataset, limits) if isinstance(dataset, Path) else dataset
         claim = options.claim(statement)
-        verdict = check(statement, read_transformer(witness, limits), claim, limits, progress)
+        verdict = check(statement, read_transformer(witness, limits), claim, limits, progress, passes)
         verdict = replace(verdict, notes=verdict.notes + notes)
         return Answer(render_verdict(verdict, str(witness)), verdict_record(verdict), verdict.status)
     except InterpError as error:
@@ -209,14 +225,23 @@ def main(arguments: list[str] | None = None) -> int:
     for name in ("width", "blocks", "parameters"):
         command.add_argument(f"--max-{name}", type=int)
     command.add_argument("--json", action="store_true")
+    command.add_argument("--paranoid", action="store_true", help=PARANOID)
+    command.add_argument("--double", action="store_true", help=DOUBLE)
     add_limit_options(command)
     given = parser.parse_args(arguments)
     options = Options(*(getattr(given, field.name) for field in fields(Options)))
     limits = Limits(*(getattr(given, field.name) for field in fields(Limits)))
     bounds = Bounds(*(getattr(given, field.name) for field in fields(Bounds)))
-    answer = run_guarded(lambda: answer_check(given.data, given.witness, options, limits), bounds)
+    passes = choose_passes(given.paranoid)
+
+    def work() -> Answer:
+        answer = answer_check(given.data, given.witness, options, limits, passes=passes)
+        return double_check(answer, given.data, given.witness, asdict(options)) if given.double else answer
+
+    answer = run_guarded(work, bounds)
     return print_answer(json.dumps(answer.record, indent=2) if given.json else answer.text, answer.status).exit_code
 
 
 if __name__ == "__main__":
+    gc.disable()  # nothing that is read refers to itself, and looking for cycles takes half the time of large files
     sys.exit(main())

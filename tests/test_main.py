@@ -216,20 +216,21 @@ def test_every_limit_is_an_option(files, capsys):
 # -------------------------------------------------------------------------------------------------- the real process
 
 
-def test_it_rests_on_the_standard_library_and_flint_alone(files):
+@pytest.mark.parametrize(("option", "more"), [(["--paranoid"], set()), ([], {"numpy"})])
+def test_it_rests_on_the_standard_library_and_flint_alone(files, option, more):
     data, _, witness = files
     code = (
         "import sys\n"
         "before = set(sys.modules)\n"
         "from proofs.__main__ import main\n"
-        f"assert main(['check', {str(data)!r}, {str(witness)!r}]) == 0\n"
+        f"assert main(['check', {str(data)!r}, {str(witness)!r}, *{option!r}]) == 0\n"
         "names = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "print(*sorted(names - set(sys.stdlib_module_names)))\n"
     )
     done = process("-c", code)
     assert done.returncode == 0, done.stderr
     found = {name for name in done.stdout.decode().splitlines()[-1].split() if "cython" not in name}
-    assert found == {"flint", "proofs"}
+    assert found == {"flint", "proofs"} | more
 
 
 def test_optimised_python_checks_as_much(files):

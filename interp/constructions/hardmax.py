@@ -15,6 +15,7 @@ from interp.stages.leaders import build_leaders
 from interp.stages.separation import build_separation
 from interp.stages.tokens import TokenState, power_of_two_above
 from interp.transformers.ledger import Ledger
+from proofs.engine.statement import outputs_of
 from proofs.kernel.model import Block
 from proofs.kernel.rational import Row
 from proofs.kernel.statement import Dataset
@@ -42,7 +43,7 @@ def build_hardmax(dataset: Dataset, seed: int = 0, separation: str = "auto") -> 
 
 def list_targets(dataset: Dataset) -> list[list[Row]]:
     """The distinct targets of every pair, in order of first appearance."""
-    return [list(dict.fromkeys(pair.output)) for pair in dataset.pairs]
+    return [list(dict.fromkeys(output)) for output in outputs_of(dataset)]
 
 
 def find_bound(targets: list[list[Row]]) -> fmpq:

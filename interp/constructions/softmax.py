@@ -41,7 +41,7 @@ def build_softmax(dataset: Dataset, seed: int = 0, temperature: fmpq | None = No
     ledger.add("separation", "separation", blocks)
     blocks, state = build_leaders(state, sizes, bound, rng)
     _, leaders = build_collapse(state, sizes)
-    direction, products = find_injective_direction(leaders.numerators, rng)
+    direction, products = find_injective_direction(leaders.array, rng)
     ordered = sorted(products)
     gaps = [b - a for a, b in pairwise(ordered)]
     line_gap = fmpq(min(gaps, default=leaders.denominator), leaders.denominator)

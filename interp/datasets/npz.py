@@ -17,6 +17,7 @@ import numpy as np
 
 from interp.datasets.draft import SIDES, Draft, DraftPair, Place, Token, Tokens
 from interp.datasets.violation import Violation
+from proofs.engine.statement import ArrayDataset, ArrayPairs, Side
 from proofs.kernel.errors import LimitReached, MalformedInput, UsageError
 from proofs.kernel.rational import Limits, Row, integer_text, primitive_row
 from proofs.kernel.statement import Dataset
@@ -51,6 +52,33 @@ def read_npz(data: bytes, limits: Limits) -> Draft:
             for j, (x, y, first_x, first_y) in enumerate(zip(inputs, outputs, *starts, strict=False))
         )
     return Draft(widths[0], pairs, tuple(found), "inputs")
+
+
+def read_npz_arrays(data: bytes, limits: Limits) -> ArrayDataset | None:
+    """The dataset in an archive of integers that fit into int64, or None when something else is to be told.
+
+    Raises: MalformedInput when it is no archive, LimitReached.
+    """
+    found: list[Violation] = []
+    arrays = _read_arrays(data, limits, found)
+    if found or any(not np.can_cast(array.dtype, np.int64) for array in arrays.values()):
+        return None
+    sides = []
+    for side in SIDES:
+        values, lengths = arrays[f"{side}s"].astype(np.int64), arrays[f"{side}_lengths"].astype(np.int64)
+        denominators = arrays.get(f"{side}_denominators")
+        # every length is at most the number of rows, so that their sum does not wrap
+        if not len(lengths) or values.shape[1] < 2 or int(lengths.min()) < 1 or int(lengths.max()) > len(values):
+            return None
+        if int(lengths.sum()) != len(values):
+            return None
+        if denominators is not None and (len(denominators) != len(values) or int(denominators.min()) < 1):
+            return None
+        sides.append(Side.from_arrays(values, denominators, lengths))
+    inputs, outputs = sides
+    if len(inputs.starts) != len(outputs.starts) or inputs.rows.shape[1] != outputs.rows.shape[1]:
+        return None
+    return ArrayDataset(inputs.rows.shape[1] - 1, ArrayPairs(inputs, outputs))
 
 
 def _places(pair: int, first_input: int, first_output: int) -> Place:
@@ -182,6 +210,13 @@ def encode_dataset_npz(dataset: Dataset) -> bytes:
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for side in SIDES:
+            if isinstance(dataset, ArrayDataset):
+                whole: Side = getattr(dataset.pairs, f"{side}s")
+                _write_array(archive, f"{side}s", whole.rows[:, :-1])
+                _write_array(archive, f"{side}_lengths", np.diff(whole.starts))
+                if (whole.rows[:, -1] != 1).any():
+                    _write_array(archive, f"{side}_denominators", whole.rows[:, -1])
+                continue
             sequences = [getattr(pair, side) for pair in dataset.pairs]
             rows = [row for tokens in sequences for row in tokens]
             _write_array(archive, f"{side}s", [row[:-1] for row in rows])
@@ -191,11 +226,11 @@ def encode_dataset_npz(dataset: Dataset) -> bytes:
     return stream.getvalue()
 
 
-def _write_array(archive: zipfile.ZipFile, name: str, values: list[Any]) -> None:
+def _write_array(archive: zipfile.ZipFile, name: str, values: list[Any] | Array) -> None:
     try:
-        array = np.array(values, dtype=np.dtype("<i8"))
+        array = np.array(values, dtype=np.dtype("<i8"), order="C")
     except OverflowError as error:
-        raise _too_long(name, values) from error
+        raise _too_long(name, list(values)) from error
     content = BytesIO()
     _npy.write_array(content, array, version=(1, 0), allow_pickle=False)
     member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)

@@ -13,7 +13,7 @@ from pathlib import Path
 from interp.datasets.bundle import resolve
 from interp.datasets.draft import Draft, check_dimension, check_structure, draft_of, json_places, line_places
 from interp.datasets.fixes import apply_options
-from interp.datasets.npz import read_npz
+from interp.datasets.npz import read_npz, read_npz_arrays
 from interp.datasets.options import PLAIN, ReadOptions
 from interp.datasets.scan import is_lines, scan_json
 from interp.datasets.tasks import make_pairs
@@ -35,6 +35,8 @@ def load_dataset(path: Path | str, options: ReadOptions = PLAIN, limits: Limits 
     Raises: MalformedInput for the first fault, LimitReached, UsageError.
     """
     with _named(path):
+        if options == PLAIN and (dataset := _load_arrays(path, limits)) is not None:
+            return dataset
         draft = load_draft(path, options, limits)
         try:
             return draft.to_dataset()
@@ -42,6 +44,14 @@ def load_dataset(path: Path | str, options: ReadOptions = PLAIN, limits: Limits 
             if more := len(draft.violations) - 1:
                 fault.hint = "; ".join(filter(None, (fault.hint, f"{more} more: run `interp dataset check`")))
             raise
+
+
+def _load_arrays(path: Path | str, limits: Limits) -> Dataset | None:
+    """The dataset in a faultless archive of integers, without a Python object for every number; None for the rest."""
+    file = resolve(path)
+    if SUFFIXES.get(file.suffix.lower()) != "npz":
+        return None
+    return read_npz_arrays(read_bytes(file, limits), limits)
 
 
 def is_kernel_format(path: Path | str, options: ReadOptions = PLAIN) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import nlargest
 
+import numpy as np
 from flint import fmpq, fmpz_mat
 
 from interp.stages.tokens import TokenState, power_of_two_above, require
@@ -19,14 +20,13 @@ from proofs.lemmas import soft_collapse as soft_lemma
 def build_collapse(state: TokenState, sizes: Sequence[int]) -> tuple[SelfAttention, TokenState]:
     """The layer, and the state in which sequence j is its m_j leaders. Raises: InternalFault if the promise breaks."""
     identity = SquareMatrix(scale=fmpq(1))
-    rows = state.rows()
-    members = state.members()
-    kept = []
-    for member in members:
-        negative = [i for i in member if max(rows[i][:-1]) < 0]
-        first = max((i for i in member if i not in set(negative)), key=lambda i: fmpq(rows[i][0], rows[i][-1]))
-        kept += [first, *negative]
-    after = TokenState.from_rows([rows[i] for i in kept], tuple(state.sequence[i] for i in kept), (1,) * len(kept))
+    negative = (state.array < 0).all(axis=1)
+    # sequence by sequence: the positive token of largest first coordinate, then the negative ones in their order
+    order = np.lexsort((-state.array[:, 0], negative, state.owner))
+    rank = np.arange(len(order)) - np.repeat(state.starts[:-1], np.diff(state.starts))
+    down = np.flatnonzero(negative)
+    chosen = np.concatenate([order[rank == 0], down])
+    after = state.only(chosen[np.lexsort((chosen, np.arange(len(chosen)) >= state.num_sequences, state.owner[chosen]))])
     require(lemma.check_promise(after.sequences(), sizes), "collapse")
     return SelfAttention(fmpq(0), identity, identity), after
 
@@ -41,7 +41,7 @@ def build_soft_collapse(
     """
     sequences = state.sequences()
     margin = _find_margin(state)
-    extent = fmpq(int(state.numerators.max()) - int(state.numerators.min()), state.denominator)
+    extent = fmpq(int(state.array.max()) - int(state.array.min()), state.denominator)
     longest = max(len(rows) for rows in sequences)
     exponent = 0
     # n 2^-exponent extent, projected, on either side of two neighbours, and a quarter of the gap left for the kinks

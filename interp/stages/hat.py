@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from interp.stages.tokens import Integers
+from proofs.engine.integers import Array, integer_array, product
 from proofs.kernel.model import FeedForward
 from proofs.kernel.statement import DEFAULT_MAX_WIDTH
 
 Unit = tuple[Sequence[fmpq | int], Sequence[fmpq | int], fmpq | int]  # W-column, U-row, bias
+FIRST_POINTS = (2**12, 2**16)
 MAX_UNITS = DEFAULT_MAX_WIDTH  # units of one layer
 
 
@@ -43,17 +44,28 @@ def build_constant(shift: Sequence[fmpq]) -> Unit:
     return (shift, [0] * len(shift), 1)
 
 
-def find_injective_direction(points: Integers, rng: random.Random) -> tuple[list[int], list[int]]:
+def find_injective_direction(points: Array, rng: random.Random) -> tuple[list[int], list[int]]:
     """Small u > 0 whose products with the distinct integer points (K, d) are distinct, and these products.
 
     Random entries from a range that grows until it works: few bits when the points allow it.
     """
-    dimension = points.shape[1]
-    largest = 1
+    direction, products = find_direction(points, rng)
+    return direction, products.tolist()
+
+
+def find_direction(points: Array, rng: random.Random) -> tuple[list[int], Array]:
+    """The same with the products as an array.
+
+    A direction that fails on the first points is not tried on all of them.
+    """
+    dimension, largest = points.shape[1], 1
     while True:
         for _ in range(4):
             direction = [rng.randint(1, largest) for _ in range(dimension)]
-            products = (points @ np.array(direction, dtype=object)).tolist()
-            if len(set(products)) == len(products):
+            for size in (*(s for s in FIRST_POINTS if s < len(points)), len(points)):
+                products = product(points[:size], integer_array(direction))
+                if len(np.unique(products)) < size:
+                    break
+            else:
                 return direction, products
         largest *= 2

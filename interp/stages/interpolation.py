@@ -22,7 +22,7 @@ def build_interpolation(
     Raises: InternalFault if the promise breaks.
     """
     d = state.dimension
-    direction, products = find_injective_direction(state.numerators, rng)
+    direction, products = find_injective_direction(state.array, rng)
     projections = [fmpq(s, state.denominator) for s in products]
     zone = bound * sum(direction)  # targets project strictly inside (-zone, zone)
     points = sorted([*projections, -zone, zone])

@@ -7,16 +7,27 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
 
 import numpy as np
 from flint import fmpq
 
 from interp.stages.circle import find_circle_points
-from interp.stages.hat import build_constant, build_feed_forward, build_hat, find_injective_direction
+from interp.stages.hat import build_constant, build_feed_forward, build_hat, find_direction
 from interp.stages.separation import find_positive_shift
 from interp.stages.tokens import TokenState, power_of_two_above, power_of_two_at_most, require
+from proofs.engine.integers import Array, add, integer_array, multiply
 from proofs.kernel.model import Block
 from proofs.lemmas import leaders as lemma
+
+
+@dataclass(frozen=True)
+class Leaders:
+    """The tokens that move, sequence after sequence, and the vector that each moves by: one of a few."""
+
+    tokens: Array  # (M,)
+    kinds: Array  # (M,), from 0 in every sequence
 
 
 def build_leaders(
@@ -29,66 +40,89 @@ def build_leaders(
     d = state.dimension
     shift = find_positive_shift(state)
     offset = fmpq(0) if shift is None else shift
-    direction, products = find_injective_direction(state.numerators, rng)
-    projections = [fmpq(s, state.denominator) + offset * sum(direction) for s in products]
-    gaps = _gaps(projections)
-    chosen = [_widest(member, gaps, size) for member, size in zip(state.members(), sizes, strict=True)]
-    largest = fmpq(max(state.numerators.ravel().tolist()), state.denominator) + offset
-    vectors = _find_vectors(state, chosen, largest, max(bound, largest), offset)
+    direction, products = find_direction(state.array, rng)
+    positive = _shift(state, offset)
+    values = add(
+        multiply(products, positive.denominator // state.denominator),
+        integer_array([_whole(offset * sum(direction), positive.denominator)]),
+    )
+    gaps = _gaps(values)
+    leaders = _widest(state, gaps, np.array(sizes, dtype=np.int64))
+    largest = fmpq(int(positive.array.max()), positive.denominator)
+    vectors, after = _find_vectors(positive, leaders, sizes, largest, max(bound, largest))
     blocks: list[Block] = []
-    for leader, vector in vectors.items():
-        half_width = power_of_two_at_most(gaps[leader])
-        center = projections[leader]
+    columns = (array.tolist() for array in (leaders.kinds, values[leaders.tokens], gaps[leaders.tokens]))
+    for kind, value, gap in zip(*columns, strict=True):
+        half_width = power_of_two_at_most(fmpq(gap, positive.denominator))
+        center = fmpq(value, positive.denominator)
         if shift is not None and not blocks:  # this hat reads tokens before the shift, all later ones after it
             units = [
-                *build_hat(direction, center - offset * sum(direction), half_width, vector),
+                *build_hat(direction, center - offset * sum(direction), half_width, vectors[kind]),
                 build_constant([offset] * d),
             ]
         else:
-            units = build_hat(direction, center, half_width, vector)
+            units = build_hat(direction, center, half_width, vectors[kind])
         blocks.append(Block(build_feed_forward(d, units)))
-    after = _move(state, vectors, offset)
-    require(lemma.check_promise(after.sequences(), sizes), "leader selection")
-    return blocks, after
+    return blocks, after.moved(after.array, after.denominator)
 
 
-def _gaps(projections: Sequence[fmpq]) -> list[fmpq]:
-    """For each positive projection the distance to its nearest neighbour, 0 counting as one."""
-    order = sorted(range(len(projections)), key=lambda i: projections[i])
-    points = [fmpq(0), *(projections[i] for i in order)]
-    gaps = [fmpq(0)] * len(projections)
-    for k, i in enumerate(order, 1):
-        below = points[k] - points[k - 1]
-        gaps[i] = min(below, points[k + 1] - points[k]) if k + 1 < len(points) else below
+def _whole(value: fmpq, denominator: int) -> int:
+    """value times denominator, a whole number."""
+    return int((value * denominator).p)
+
+
+def _shift(state: TokenState, offset: fmpq) -> TokenState:
+    """Every token moved by offset in each coordinate; the denominator is one for both."""
+    factor = int(offset.q) // gcd(int(offset.q), state.denominator)
+    denominator = state.denominator * factor
+    array = add(multiply(state.array, factor), integer_array([_whole(offset, denominator)]))
+    return TokenState(array, denominator, state.starts, state.copies)
+
+
+def _gaps(values: Array) -> Array:
+    """For each value (positive, all different) the distance to its nearest neighbour, 0 counting as one."""
+    order = np.argsort(values)
+    below = np.diff(values[order], prepend=0)
+    gaps = np.empty_like(values)
+    gaps[order] = np.minimum(below, np.append(below[1:], below[-1]))
     return gaps
 
 
-def _widest(member: list[int], gaps: list[fmpq], size: int) -> list[int]:
-    """The tokens of a sequence with the widest gaps: gentle hats, few bits."""
-    return sorted(member, key=lambda i: (-gaps[i], i))[:size]
+def _widest(state: TokenState, gaps: Array, sizes: Array) -> Leaders:
+    """The tokens of every sequence with the widest gaps: gentle hats, few bits."""
+    order = np.lexsort((-gaps, state.owner))
+    rank = np.arange(len(order)) - np.repeat(state.starts[:-1], np.diff(state.starts))
+    chosen = rank < sizes[state.owner]
+    return Leaders(order[chosen], rank[chosen])
 
 
 def _find_vectors(
-    state: TokenState, chosen: list[list[int]], largest: fmpq, bound: fmpq, offset: fmpq
-) -> dict[int, tuple[fmpq, ...]]:
-    """Leader -> the vector it moves by; C, S powers of two, S doubled until every negative leader selects itself."""
+    state: TokenState, leaders: Leaders, sizes: Sequence[int], largest: fmpq, bound: fmpq
+) -> tuple[list[tuple[fmpq, ...]], TokenState]:
+    """The vectors, and the state after the moves; C, S powers of two, S doubled until negative leaders select
+    themselves."""
     d = state.dimension
     up = (2 * power_of_two_above(bound),) * d
-    circle = find_circle_points(max(len(leaders) for leaders in chosen) - 1)
+    circle = find_circle_points(max(sizes) - 1)
     S = power_of_two_above(bound + largest)
+    last = S * (1 << 4096)
     while True:
-        down = [(-S * a, -S * b, *[-S] * (d - 2)) for a, b in circle]
-        vectors = {i: v for leaders in chosen for i, v in zip(leaders, (up, *down), strict=False)}
-        if lemma.check_promise(_move(state, vectors, offset).sequences(), [len(leaders) for leaders in chosen]) is None:
-            return vectors
+        vectors = [up, *((-S * a, -S * b, *[-S] * (d - 2)) for a, b in circle)]
+        after = _move(state, leaders, vectors)
+        broken = lemma.check_arrays(after.array, after.starts, sizes)
+        if broken is None or last < S:
+            require(broken, "leader selection")
+            return vectors, after
         S *= 2
 
 
-def _move(state: TokenState, vectors: dict[int, tuple[fmpq, ...]], offset: fmpq) -> TokenState:
-    """Every token moved by offset, leaders also by their vectors."""
-    parts = [offset, *(x for vector in vectors.values() for x in vector)]
-    denominator = int(np.lcm.reduce([state.denominator, *(int(x.q) for x in parts)], dtype=object))
-    numerators = state.numerators * (denominator // state.denominator) + int(offset * denominator)
-    for i, vector in vectors.items():
-        numerators[i] += np.array([int(x * denominator) for x in vector], dtype=object)
-    return state.moved(numerators, denominator)
+def _move(state: TokenState, leaders: Leaders, vectors: list[tuple[fmpq, ...]]) -> TokenState:
+    """Leaders moved by their vectors."""
+    denominator = int(np.lcm.reduce([state.denominator, *(int(x.q) for v in vectors for x in v)], dtype=object))
+    steps = integer_array([[_whole(x, denominator) for x in vector] for vector in vectors])
+    array = multiply(state.array, denominator // state.denominator)
+    rows = add(array[leaders.tokens], steps[leaders.kinds])
+    if rows.dtype == object:
+        array = array.astype(object)
+    array[leaders.tokens] = rows
+    return TokenState(array, denominator, state.starts, state.copies)

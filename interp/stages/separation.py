@@ -18,6 +18,7 @@ from flint import fmpq, fmpq_mat
 
 from interp.stages.hat import Unit, build_constant, build_feed_forward, build_hat, find_injective_direction
 from interp.stages.tokens import TokenState, power_of_two_above, power_of_two_at_most, require
+from proofs.engine.integers import product
 from proofs.kernel.errors import InternalFault, UsageError
 from proofs.kernel.model import Block, SelfAttention, SquareMatrix
 from proofs.kernel.rational import Row, primitive_row, row_of
@@ -50,28 +51,36 @@ def build_separation(state: TokenState, rng: random.Random, policy: str = "auto"
     """
     if policy not in POLICIES:
         raise UsageError(f"separation {policy!r}", "--separation", f"one of {', '.join(POLICIES)}")
-    before, blocks = state.sequences(), []
+    start, blocks = state, []
     while sharing := find_sharing(state):
         block, state = _build_separating_block(state, sharing, rng, policy)
         blocks.append(block)
     if len(blocks) > max(0, state.num_sequences - 1):
         raise InternalFault(f"separation took {len(blocks)} blocks for {state.num_sequences} sequences")
     if blocks:
-        require(lemma.check_promise(before, state.sequences()), "separation")
+        require(lemma.check_promise(start.sequences(), state.sequences()), "separation")
     return blocks, state
 
 
 def find_sharing(state: TokenState) -> Sharing:
-    """The tokens held by two or more sequences."""
+    """The tokens held by two or more sequences.
+
+    Only tokens whose products with some vector agree can be equal.
+    """
+    rng = np.random.default_rng(0)
+    products = product(state.array, rng.integers(1, 2**20, state.dimension))
+    order = np.argsort(products)
+    equal = np.diff(products[order]) == 0
+    doubtful = np.sort(order[np.append(equal, False) | np.append(False, equal)])
     holders: Sharing = {}
-    for j, row in zip(state.sequence, state.rows(), strict=True):
-        holders.setdefault(row, []).append(j)
+    for j, row in zip(state.owner[doubtful].tolist(), state.array[doubtful].tolist(), strict=True):
+        holders.setdefault(primitive_row(row, state.denominator), []).append(j)
     return {row: js for row, js in holders.items() if len(js) > 1}
 
 
 def find_positive_shift(state: TokenState) -> fmpq | None:
     """A power of two c with x + c (1, .., 1) > 0 for every token, or None when all are positive already."""
-    smallest = fmpq(min(state.numerators.ravel().tolist()), state.denominator)
+    smallest = fmpq(int(state.array.min()), state.denominator)
     return None if smallest > 0 else power_of_two_above(-smallest)
 
 

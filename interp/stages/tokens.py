@@ -8,32 +8,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd, lcm
+from functools import cached_property
+from math import lcm
 from typing import Any
 
 import numpy as np
 from flint import fmpq
 
+from proofs.engine.integers import Array, common_divisor, integer_array, narrow
+from proofs.engine.statement import ArrayDataset
 from proofs.kernel.errors import InternalFault
-from proofs.kernel.rational import Row, primitive_row
+from proofs.kernel.rational import DEFAULT_LIMITS, Row, primitive_row
 from proofs.kernel.statement import Dataset
 
 # Arrays of Python integers: exact at any size.
 Integers = np.ndarray[Any, np.dtype[np.object_]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TokenState:
-    """Tokens numerators / denominator, with the sequence each belongs to (tokens of a sequence stand together)."""
+    """Tokens array / denominator; tokens of a sequence stand together, sequence j from starts[j] to starts[j + 1] - 1.
 
-    numerators: Integers  # (K, d)
+    ``array`` is int64 if all numerators fit, and then sums and products need a bound (proofs/engine/integers.py);
+    ``numerators`` are the same as Python integers.
+    """
+
+    array: Array  # (K, d)
     denominator: int
-    sequence: tuple[int, ...]  # (K,)
-    multiplicity: tuple[int, ...]  # (K,)
+    starts: Array  # (N + 1,)
+    copies: Array  # (K,)
 
     @classmethod
     def from_dataset(cls, dataset: Dataset) -> TokenState:
         """The input sequences of a dataset."""
+        if isinstance(dataset, ArrayDataset) and not dataset.pairs.inputs.has_repeats:
+            state = dataset.pairs.inputs.state(DEFAULT_LIMITS)
+            return cls(state.numerators, state.denominator, state.starts, state.weights)
         counted = [Counter(pair.input) for pair in dataset.pairs]
         sequence = tuple(j for j, tokens in enumerate(counted) for _ in tokens)
         multiplicity = tuple(count for tokens in counted for count in tokens.values())
@@ -43,42 +53,70 @@ class TokenState:
     def from_rows(cls, rows: Sequence[Row], sequence: tuple[int, ...], multiplicity: tuple[int, ...]) -> TokenState:
         """Tokens from kernel rows."""
         numerators, denominator = common_integers(rows)
-        return cls(numerators, denominator, sequence, multiplicity)
+        starts = np.searchsorted(np.array(sequence, dtype=np.int64), np.arange(sequence[-1] + 2))
+        return cls(narrow(numerators), denominator, starts, integer_array(multiplicity))
+
+    @cached_property
+    def numerators(self) -> Integers:
+        """The numerators as Python integers."""
+        return self.array.astype(object)
+
+    @cached_property
+    def sequence(self) -> tuple[int, ...]:
+        """The sequence of every token."""
+        return tuple(self.owner.tolist())
+
+    @cached_property
+    def multiplicity(self) -> tuple[int, ...]:
+        """How often every token occurs in its sequence."""
+        return tuple(self.copies.tolist())
+
+    @cached_property
+    def owner(self) -> Array:
+        """The sequence of every token, as an array."""
+        return np.repeat(np.arange(self.num_sequences), np.diff(self.starts))
 
     @property
     def dimension(self) -> int:
         """d."""
-        return int(self.numerators.shape[1])
+        return int(self.array.shape[1])
 
     @property
     def num_sequences(self) -> int:
         """N."""
-        return self.sequence[-1] + 1
+        return len(self.starts) - 1
 
     def rows(self) -> list[Row]:
         """The kernel rows of all tokens."""
-        return [primitive_row(numerators, self.denominator) for numerators in self.numerators.tolist()]
+        return [primitive_row(numerators, self.denominator) for numerators in self.array.tolist()]
 
     def sequences(self) -> list[list[Row]]:
         """The kernel rows, sequence by sequence, without multiplicities."""
-        result: list[list[Row]] = [[] for _ in range(self.num_sequences)]
-        for j, row in zip(self.sequence, self.rows(), strict=True):
-            result[j].append(row)
-        return result
+        rows = self.rows()
+        return [rows[member.start : member.stop] for member in self._ranges()]
 
     def members(self) -> list[list[int]]:
         """The token indices of every sequence."""
-        result: list[list[int]] = [[] for _ in range(self.num_sequences)]
-        for i, j in enumerate(self.sequence):
-            result[j].append(i)
-        return result
+        return [list(member) for member in self._ranges()]
 
-    def moved(self, numerators: Integers, denominator: int) -> TokenState:
+    def _ranges(self) -> list[range]:
+        cuts = self.starts.tolist()
+        return [range(cuts[j], cuts[j + 1]) for j in range(self.num_sequences)]
+
+    def moved(self, numerators: Array, denominator: int) -> TokenState:
         """The same tokens elsewhere, over the smallest common denominator."""
-        divisor = gcd(denominator, *numerators.ravel().tolist())
+        divisor = common_divisor(denominator, numerators)
         if divisor != 1:
+            if numerators.dtype != object and divisor >= 2**63:
+                numerators = numerators.astype(object)
             numerators, denominator = numerators // divisor, denominator // divisor
-        return TokenState(numerators, denominator, self.sequence, self.multiplicity)
+        return TokenState(narrow(numerators), denominator, self.starts, self.copies)
+
+    def only(self, index: Array) -> TokenState:
+        """Some of the tokens, at least one a sequence, their copies counting once."""
+        starts = np.searchsorted(self.owner[index], np.arange(self.num_sequences + 1))
+        kept = TokenState(self.array[index], self.denominator, starts, np.ones(len(index), dtype=np.int64))
+        return kept.moved(kept.array, kept.denominator)
 
 
 def common_integers(rows: Sequence[Row]) -> tuple[Integers, int]:

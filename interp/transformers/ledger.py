@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proofs.kernel.counts import count_block
+from proofs.engine.packed import count_blocks
 from proofs.kernel.errors import MalformedInput
 from proofs.kernel.model import Block
 
@@ -39,7 +39,7 @@ class Ledger:
     def add(self, name: str, lemma: str, blocks: Sequence[Block]) -> None:
         """Appends a phase with its blocks."""
         first = len(self.blocks) + 1
-        bits = max((count_block(block, self.dimension).max_bits for block in blocks), default=0)
+        bits = count_blocks(blocks, self.dimension).max_bits
         self.phases.append(Phase(name, lemma, first, first + len(blocks) - 1, bits))
         self.blocks.extend(blocks)
 

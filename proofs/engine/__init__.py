@@ -1,0 +1,8 @@
+"""Trusted. The fast exact engine: the answer of the kernel's dense passes, by structure derived from the weights.
+
+Nothing here reads a hint of the witness: what is used was compared exactly, and what does not fit goes a general way
+(Python integers, the dense layer, the kernel's dense pass). ``python -m proofs check --paranoid`` does without it.
+
+Shapes used everywhere: d dimension, w width, K tokens in all, N sequences, L blocks of a run, T tokens that move.
+Imports go one way: integers, statement, state, program, runs, layers, attention, boxes, passes.
+"""

@@ -1,0 +1,229 @@
+"""Sequences and transformers aimed at one shortcut of the engine each, drawn from a source of choices.
+
+A case is (dimension, sequences of tokens, block records). Random transformers miss most faults of shortcuts; these are
+made so that a wrong shortcut shows soon (test_planted_faults.py holds them to that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+Choose = Callable[[int, int], int]
+Case = tuple[int, list[list[tuple[Fraction, ...]]], list[dict[str, Any]]]
+
+
+def text(values: Any) -> Any:
+    """Numbers as the text of a file."""
+    return [text(v) for v in values] if isinstance(values, list | tuple) else str(values)
+
+
+def tokens_of(choose: Choose, d: int, size: int, low: int = -3, high: int = 3) -> list[tuple[Fraction, ...]]:
+    return [tuple(Fraction(choose(low, high)) for _ in range(d)) for _ in range(size)]
+
+
+def sequences_of(choose: Choose, d: int, low: int = -3, high: int = 3) -> list[list[tuple[Fraction, ...]]]:
+    return [tokens_of(choose, d, choose(1, 4), low, high) for _ in range(choose(1, 3))]
+
+
+def direction_of(choose: Choose, d: int) -> list[int]:
+    return [choose(1, 3), *(choose(-2, 3) for _ in range(d - 1))]
+
+
+def hat(u: list[int], center: Any, width: Any, vector: list[Any], sign: int = 1) -> list[tuple[list[Any], ...]]:
+    """Units (W column, U row, bias) that move x by ``vector`` where <u, x> = center; sign -1 writes it with -u."""
+    steep = [Fraction(v) / width for v in vector]
+    row = [sign * x for x in u]
+    kinks = [center - width, center, center + width]
+    return [([k * s for s in steep], row, -sign * at) for k, at in zip((1, -2, 1), kinks, strict=True)]
+
+
+def block_of(units: list[Any], eta: Any = 1, **more: Any) -> dict[str, Any]:
+    """A block record from units."""
+    columns, rows, biases = zip(*units, strict=True)
+    W = [list(row) for row in zip(*columns, strict=True)]
+    return {"ff": {"eta": str(eta), "W": text(W), "U": text(rows), "b": text(biases)}} | more
+
+
+def constant(vector: list[Any]) -> tuple[list[Any], list[Any], Any]:
+    return vector, [0] * len(vector), 1
+
+
+def hats(choose: Choose) -> Case:
+    """Runs of hats: kinks on tokens, either sign of the coefficients, narrow and wide, tokens that move on."""
+    d = choose(2, 3)
+    u = direction_of(choose, d)
+    blocks = []
+    for _ in range(choose(1, 6)):
+        vector = [choose(-3, 3) for _ in range(d)]
+        units = hat(u, choose(-6, 6), choose(1, 3), vector, 1 - 2 * choose(0, 1))
+        blocks.append(block_of(units))
+    return d, sequences_of(choose, d), blocks
+
+
+def shifts(choose: Choose) -> Case:
+    """Hats with constant shifts in between and inside, whole and not."""
+    d = choose(2, 3)
+    u = direction_of(choose, d)
+    blocks = []
+    for _ in range(choose(2, 6)):
+        vector = [Fraction(choose(-2, 2), choose(1, 2)) for _ in range(d)]
+        units = hat(u, choose(-6, 6), choose(1, 2), [choose(-2, 2) for _ in range(d)]) if choose(0, 2) else []
+        blocks.append(block_of([*units, constant(vector)] if choose(0, 1) or not units else units))
+    return d, sequences_of(choose, d), blocks
+
+
+def growth(choose: Choose) -> Case:
+    """Hats whose shifts and slopes bring in denominators in the middle of a run."""
+    d = choose(2, 3)
+    u = direction_of(choose, d)
+    blocks = []
+    for _ in range(choose(2, 5)):
+        vector = [Fraction(choose(-4, 4), choose(1, 5)) for _ in range(d)]
+        blocks.append(block_of(hat(u, Fraction(choose(-12, 12), choose(1, 3)), choose(1, 4), vector)))
+    return d, sequences_of(choose, d), blocks
+
+
+def curves(choose: Choose) -> Case:
+    """Layers that read one direction and are almost hats: one tail has a slope or another value."""
+    d = choose(2, 3)
+    u = direction_of(choose, d)
+    blocks = []
+    for _ in range(choose(1, 4)):
+        units = hat(u, choose(-4, 4), choose(1, 2), [choose(-2, 2) for _ in range(d)])
+        fault = choose(0, 4)
+        if fault == 0:  # a step: slopes vanish, values differ
+            units = [([1] * d, u, 2), ([-1] * d, u, choose(-1, 1))]
+        elif fault == 1:  # the same from the left
+            units = [([1] * d, [-x for x in u], 2), ([-1] * d, [-x for x in u], choose(-1, 1))]
+        elif fault == 2:  # a slope to the right
+            units = [*units, ([1] + [0] * (d - 1), u, choose(-3, 3))]
+        elif fault == 3:  # a slope to the left
+            units = [*units, ([1] + [0] * (d - 1), [-x for x in u], choose(-3, 3))]
+        blocks.append(block_of(units))
+    return d, sequences_of(choose, d), blocks
+
+
+def large(choose: Choose) -> Case:
+    """Numbers around 2^31, 2^62 and 2^63: products and sums that leave 64 bits by a little."""
+    d = 2
+    u = [choose(1, 2), choose(-1, 1)]
+    exponents = (20, 31, 32, 61, 62, 63)
+
+    def number() -> int:
+        return choose(-1, 1) * 2 ** exponents[choose(0, 5)] + choose(-2, 2)
+
+    sequences = [[(Fraction(number()), Fraction(number())) for _ in range(choose(1, 3))] for _ in range(2)]
+    blocks: list[dict[str, Any]] = []
+    for _ in range(choose(1, 3)):
+        kind = choose(0, 4)
+        if kind < 3:
+            at = sequences[choose(0, 1)][0]
+            center = sum(a * b for a, b in zip(u, at, strict=True)) + choose(-1, 1)
+            blocks.append(block_of(hat(u, center, 2 ** choose(0, 40), [number(), number()])))
+        elif kind == 3:
+            blocks.append({"sa": {"rho": str(choose(0, 2)), "V": {"beta": "1"}}})
+        else:
+            blocks.append({"sa": {"rho": "1", "A": {"alpha": str(choose(-1, 1))}, "V": {"beta": "1"}}})
+    return d, sequences, blocks
+
+
+def lines(choose: Choose) -> Case:
+    """A = p q^T: queries of both signs and zero, ties, repeated tokens; twice, so that states after it count."""
+    d = choose(2, 3)
+    blocks = []
+    for _ in range(choose(1, 2)):
+        p, q = ([choose(-1, 2) for _ in range(d)] for _ in range(2))
+        blocks.append({"sa": {"rho": str(choose(0, 1)), "A": {"p": text(p), "q": text(q)}, "V": {"beta": "1"}}})
+    return d, [tokens_of(choose, d, choose(1, 6), -1, 1) for _ in range(choose(1, 3))], blocks
+
+
+def dominance(choose: Choose) -> Case:
+    """A = alpha I on sequences with a largest or smallest corner, or almost: zero coordinates, equal ones, copies."""
+    d = choose(2, 3)
+    sequences = []
+    for _ in range(choose(1, 3)):
+        low, high = ((0, 2), (1, 3), (-2, 0), (-3, -1), (-2, 2))[choose(0, 4)]
+        tokens = tokens_of(choose, d, choose(1, 4), low, high)
+        if choose(0, 2):
+            corner = max if choose(0, 1) else min
+            tokens.insert(choose(0, len(tokens)), tuple(corner(column) for column in zip(*tokens, strict=True)))
+        if choose(0, 1):
+            tokens.append(tokens[choose(0, len(tokens) - 1)])
+        sequences.append(tokens)
+    alpha = str(Fraction(choose(1, 3) * (1 - 2 * choose(0, 1)), choose(1, 2)))
+    blocks = [{"sa": {"rho": str(choose(0, 1)), "A": {"alpha": alpha}, "V": {"beta": "1"}}}]
+    return d, sequences, blocks
+
+
+def merging(choose: Choose) -> Case:
+    """Attention with rho = 0 merges tokens; means and ties afterwards must count every copy."""
+    d = 2
+    kinds: list[dict[str, Any]] = [
+        {"A": {"alpha": "1"}},
+        {"A": {"p": ["1", "0"], "q": ["0", "1"]}},
+        {"A": {"dense": [["0", "1"], ["1", "0"]]}},
+        {},
+    ]
+    first, second = kinds[choose(0, 2)], kinds[choose(0, 3)]
+    blocks = [
+        {"sa": {"rho": "0", "V": {"beta": "1"}} | first},
+        {"sa": {"rho": str(choose(0, 2)), "V": {"beta": "1"}} | second},
+    ]
+    return d, [tokens_of(choose, d, choose(2, 6), -2, 2) for _ in range(choose(1, 2))], blocks
+
+
+def general(choose: Choose) -> Case:
+    """eta other than 1, rho other than 1, V = 0, dense A and V, directions that change, blocks without units."""
+    d = 2
+    blocks: list[dict[str, Any]] = []
+    for _ in range(choose(1, 4)):
+        block: dict[str, Any] = {}
+        kind = choose(0, 4)
+        if kind == 0:
+            block = {"ff": {"eta": str(Fraction(choose(-2, 2), choose(1, 2)))}}
+        elif kind < 4:
+            u = direction_of(choose, d)
+            units = hat(u, choose(-3, 3), choose(1, 2), [choose(-2, 2) for _ in range(d)])
+            if kind == 2:
+                units[choose(0, 2)][1][0] += 1
+            block = block_of(units, 1 if kind == 1 else choose(-1, 2))
+        if choose(0, 1):
+            dense = [[str(choose(-1, 1)) for _ in range(d)] for _ in range(d)]
+            block["sa"] = {"rho": str(Fraction(choose(-2, 2), choose(1, 2)))}
+            if choose(0, 1):
+                block["sa"]["V"] = {"dense": dense}
+            if choose(0, 1):
+                block["sa"]["A"] = {"dense": dense} if choose(0, 1) else {"alpha": "1", "p": dense[0], "q": dense[1]}
+        blocks.append(block)
+    return d, sequences_of(choose, d), blocks
+
+
+def boxed(choose: Choose) -> Case:
+    """Softmax with gaps above, at and below the cap of weights, then hats and trapezoids that the boxes touch or miss."""
+    d = 2
+    alpha = (1, 128, 256, 511, 512, 2**14, -256)[choose(0, 6)]
+    u = direction_of(choose, d)
+    first = {"sa": {"rho": str(choose(0, 1)), "A": {"alpha": str(alpha)}, "V": {"beta": str(choose(1, 2))}}}
+    if choose(0, 3) == 0:
+        first["sa"]["V"] = {"dense": [["1", "-1"], ["0", str(choose(0, 1))]]}
+    blocks: list[dict[str, Any]] = [first]
+    if choose(0, 5) == 0:
+        blocks.insert(0, {"sa": {"rho": "0", "A": {"alpha": str(choose(0, 1))}, "V": {"beta": "1"}}})
+    for _ in range(choose(1, 4)):
+        center, flat, vector = choose(-8, 8), Fraction(1, choose(2, 8)), [choose(-6, 6) for _ in range(d)]
+        steep = [v / flat for v in map(Fraction, vector)]
+        kinks = [center - 2 * flat, center - flat, center + flat, center + 2 * flat]
+        units = [([k * s for s in steep], u, -at) for k, at in zip((1, -1, -1, 1), kinks, strict=True)]
+        if choose(0, 4) == 0:
+            units = [*hat(u, center, choose(1, 2), vector), constant([choose(-1, 1) for _ in range(d)])]
+        blocks.append(block_of(units))
+    if choose(0, 4) == 0:
+        blocks.append({"sa": {"rho": "1", "A": {"alpha": "1"} if choose(0, 1) else {}, "V": {"beta": "1"}}})
+    return d, [tokens_of(choose, d, choose(1, 4), -3, 3) for _ in range(choose(1, 3))], blocks
+
+
+FAMILIES = {
+    family.__name__: family for family in (hats, shifts, growth, curves, large, lines, dominance, merging, general)
+}
