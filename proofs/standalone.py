@@ -1,6 +1,6 @@
 """A second checker of interp in one file: exact arithmetic, standard library only, no code shared with `proofs.kernel`.
 
-THE STATEMENT. DATA holds N pairs (X_j, Y_j) of lists of points of Q^d, the tokens. WITNESS holds a transformer T, which
+THE STATEMENT. DATA holds pairs (X_j, Y_j) of lists of points of Q^d, the tokens. WITNESS holds a transformer T, which
 maps lists of tokens to lists of the same length. *Verified*: for every pair and at every temperature in S the set of
 tokens of T(X_j) is the set Y_j, and T has at most the claimed width, blocks and parameters. S is "0", "(0,T]", "[0,T]",
 "(0,oo)" or "[0,oo)". *Refuted*: an obligation is false (for S = (0,T]: at every temperature). *Undecided*: neither was

@@ -196,6 +196,8 @@ CLAIMS = [
     ([LARGEST, TO_TWO], [[1, 0], [3, 0]], [[2, 0]], "(0,100]", Status.UNDECIDED),
     ([LARGEST, TO_TWO], [[2, 0], [3, 0]], [[2, 0]], "[0,oo)", Status.VERIFIED),
     ([LARGEST, TO_TWO], [[2, 0], [3, 0]], [[3, 0]], "(0,oo)", Status.REFUTED),
+    ([{}], [[0, 1], [1, 2]], [[0, 1]], "[0,1]", Status.REFUTED),
+    ([{}], [[0, 1], [1, 2]], [[0, 1], [1, 2], [5, 5]], "[0,1]", Status.REFUTED),
     # two tokens whose boxes look alike, but which differ: nothing may cancel
     ([LARGEST, {"sa": {"rho": 1, "V": {"beta": -1}}}], [[1, 0], [3, 0]], [[0, 0]], "(0,1/1000]", Status.UNDECIDED),
 ]
@@ -214,6 +216,14 @@ def test_default_bounds(second):
     assert "blocks 1 <= 11" in second(data, IDENTITY, temperatures="[0,1]").detail
     assert "blocks 1 <= 12, parameters 4 <= 336" in second(data, IDENTITY, attention="softmax").detail
     assert "blocks 1 <= 5, parameters 4 <= 140" in second(data, IDENTITY, max_blocks=5).detail
+
+
+def test_counts(both):
+    ff = {"eta": 1, "W": {"outer": [[0, 0], [0, 0]]}, "U": {"outer": [[0, 0], [0, 0]]}, "b": [0, 0]}  # 10, and eta
+    sa = {"rho": 1, "A": {"dense": [[1, 0], [0, 1]]}, "V": {"r": [0, 0], "t": [0, 0]}}  # 1, 4, 1 + 4
+    assert both(SAME, witness({"ff": ff, "sa": sa}, {}), max_parameters=25, max_width=2) == Status.VERIFIED
+    assert both(SAME, witness({"ff": ff, "sa": sa}, {}), max_parameters=24, max_width=2) == Status.REFUTED
+    assert both(SAME, witness({"ff": ff, "sa": sa}, {}), max_parameters=25, max_width=1) == Status.REFUTED
 
 
 def test_dimension_mismatch_is_refuted(both_processes):
@@ -255,6 +265,7 @@ NOT_DATA = [
     *(ONE.replace('"dimension":2', f'"dimension":{d}') % 0 for d in ("1", "3", "2.0", "true", '"2"', "-2")),
     ONE.replace("interp-dataset/1", "interp-dataset/2") % 0,
     '{"format":"interp-dataset/1","dimension":2,"pairs":[]}',
+    '{"format":"interp-dataset/1","dimension":1,"pairs":[{"input":[[0]],"output":[[0]]}]}',
     '{"format":"interp-dataset/1","dimension":2,"pairs":[{"input":[],"output":[[0,1]]}]}',
     '{"format":"interp-dataset/1","dimension":2,"pairs":[{"input":[[0,1]],"output":[]}]}',
     '{"format":"interp-dataset/1","dimension":2,"pairs":[{"input":[[0,1]],"output":["01"]}]}',
@@ -500,6 +511,90 @@ def test_verified_claims_hold_at_every_temperature(second):
                 assert worst < mpmath.mpf(10) ** -50
     assert verified > 60
     assert uneven > 60
+
+
+# The rules of the boxes, one by one
+
+
+def inside(point, box):
+    c, r = ([Fraction(n, x[-1]) for n in x[:-1]] for x in box)
+    slack = mpmath.mpf(10) ** -30 if isinstance(point[0], mpmath.mpf) else 0
+    sizes = [(abs(x - number_like(x, a)), number_like(x, b)) for x, a, b in zip(point, c, r, strict=True)]
+    return all(distance <= size + slack for distance, size in sizes)
+
+
+def number_like(x, a):
+    return mpmath.mpf(a.numerator) / a.denominator if isinstance(x, mpmath.mpf) else a
+
+
+def random_boxes(rng):
+    """Boxes with some of their points, corners above all, that stand for one or several copies."""
+    boxes, tokens, copies = [], [], rng.choice([[1], [1, 2, 6]])
+    for _ in range(rng.randint(2, 3)):
+        c = [Fraction(rng.randint(-4, 4), 2) for _ in range(2)]
+        r = [Fraction(rng.choice([0, 0, 1, 2, 6]), 8) for _ in range(2)]
+        boxes.append((standalone.vector(c), standalone.vector(r), rng.choice(copies)))
+        shifts = [[rng.choice([-1, -1, 0, 1, 1]) for _ in range(2)] for _ in range(6)]
+        tokens.append([[a + sign * b for a, sign, b in zip(c, shift, r, strict=True)] for shift in shifts])
+    return boxes, tokens
+
+
+def test_attention_stays_in_the_box():
+    rng, small = random.Random(4), 0
+    for _ in range(250):
+        block = {"sa": random_block(rng).get("sa", LARGEST["sa"] | {"rho": 1})}
+        boxes, tokens = random_boxes(rng)
+        largest = rng.choice([Fraction(1, 16), Fraction(1, 4), Fraction(1), Fraction(4)])
+        decoded = standalone.parse(json.dumps({"block": 1, **block}).encode(), "").block(1, 2)
+        images = [decoded.self_attention(boxes, i, largest) for i in range(len(boxes))]
+        small += any(any(r[:-1]) and max(r[:-1]) < r[-1] for _, r, _ in images)
+        for choice in zip(*tokens, strict=True):
+            sequence = [x for x, (_, _, m) in zip(choice, boxes, strict=True) for _ in range(m)]
+            with mpmath.workdps(40):
+                tau = mpmath.mpf(largest.numerator) / largest.denominator / rng.choice([1, 1, 3, 40])
+                full = {"sa": {"A": {}, "V": {}} | block["sa"]}
+                output = brute_force([full], sequence, lambda a: mpmath.mpf(a.numerator) / a.denominator, softmax(tau))
+                copied = [(c, r) for c, r, m in images for _ in range(m)]
+                assert all(map(inside, output, copied)), (block, boxes, choice, tau)
+                assert len(output) == len(copied)
+    assert small > 40
+
+
+def test_copies_weigh():
+    decoded = standalone.parse(json.dumps({"block": 1, **LARGEST}).encode(), "").block(1, 2)
+    for many, few in ((100, 1), (1, 100)):
+        image = decoded.self_attention([((1, 0, 1), (0, 0, 1), few), ((0, 0, 1), (0, 0, 1), many)], 0, Fraction(1))
+        with mpmath.workdps(40):
+            assert inside([few / (few + many * mpmath.exp(-1)), mpmath.mpf(0)], image[:2])
+        assert (max(image[1][:2]) > image[1][2]) == (many > few)
+
+
+def test_feed_forward_stays_in_the_box():
+    rng, certain = random.Random(5), 0
+    for _ in range(300):
+        block = {"ff": random_block(rng).get("ff", TO_TWO["ff"])}
+        boxes, tokens = random_boxes(rng)
+        decoded = standalone.parse(json.dumps({"block": 1, **block}).encode(), "").block(1, 2)
+        for (c, r, _), points in zip(boxes, tokens, strict=True):
+            try:
+                image = decoded.feed_forward(c, r, "")
+            except standalone.Stop:
+                continue
+            certain += any(r[:-1])
+            assert all(inside(x, image) for x in brute_force([block], points, Fraction, hardmax))
+    assert certain > 100
+
+
+def test_radii_are_rounded_up_and_cancel():
+    rng, x = random.Random(6), standalone.vector([Fraction(1), Fraction(-2)])
+    for _ in range(200):
+        entries = [Fraction(rng.choice(NUMBERS)) for _ in range(2)]
+        radius = [Fraction(rng.randint(0, 9), rng.randint(1, 10**30)) for _ in range(2)]
+        got = standalone.LinearMap(Fraction(1), [(standalone.vector(entries), x)]).spread(standalone.vector(radius))
+        matrix = [[(i == j) + entries[i] * (1, -2)[j] for j in (0, 1)] for i in (0, 1)]
+        for i in (0, 1):
+            exact = sum(abs(a) * b for a, b in zip(matrix[i], radius, strict=True))
+            assert exact <= Fraction(got[i], got[-1]) <= exact * (1 + Fraction(1, 2**60))
 
 
 # Planted bugs: with one rule broken, the two checkers disagree

@@ -15,7 +15,6 @@ answer is put together as the kernel would. So nothing here has to be sharp, onl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -282,8 +281,8 @@ def _apply_unshifted(state: BoxState, run: Run) -> None:
 def apply_hat(run: Run, l: int, direction: list[int], box: Box) -> Box | None:
     """Layer l, which has no shift, on a box; None where a sign is open. The rule is that of the kernel.
 
-    With S = <u, X> over D and R = <|u|, r> over E, unit k is (C S + B D) / (g D) up to |C| R / (g E). Where all signs are
-    certain the layer is x -> M x + const, M = I + v u^T with v = sum of W_k C_k / (g h) over the active units.
+    With S = <u, X> over D and R = <|u|, r> over E, unit k is (C S + B D) / (g D) up to |C| R / (g E). Where all signs
+    are certain the layer is x -> M x + const, M = I + v u^T with v = sum of W_k C_k / (g h) over the active units.
     """
     C, B, W = (array[l].tolist() for array in (run.lines.C, run.lines.B, run.lines.W))
     scale, D, E = int(run.scale[l]), box.center[-1], box.radius[-1]
@@ -302,10 +301,8 @@ def apply_hat(run: Run, l: int, direction: list[int], box: Box) -> Box | None:
         slope = [v + c * y for v, y in zip(slope, w, strict=True)]
     radius = box.radius
     if any(slope):
-        sums = [
-            sum(abs(scale * (i == j) + v * u) * r for j, (u, r) in enumerate(zip(direction, box.radius, strict=False)))
-            for i, v in enumerate(slope)
-        ]
+        wide = [(j, u, r) for j, (u, r) in enumerate(zip(direction, box.radius, strict=False)) if r]
+        sums = [sum(abs(scale * (i == j) + v * u) * r for j, u, r in wide) for i, v in enumerate(slope)]
         radius = round_up([fmpq(x, scale * E) for x in sums])
     return Box(primitive_row(center, scale * D), radius)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 Choose = Callable[[int, int], int]
@@ -201,25 +202,41 @@ def general(choose: Choose) -> Case:
 
 
 def boxed(choose: Choose) -> Case:
-    """Softmax with gaps above, at and below the cap of weights, then hats and trapezoids that the boxes touch or miss."""
+    """Softmax with gaps above, at and below the cap of weights, then layers that make points of boxes, or almost.
+
+    After the attention come hats and trapezoids, or a line and flat places around whole numbers, some too narrow.
+    """
     d = 2
-    alpha = (1, 128, 256, 511, 512, 2**14, -256)[choose(0, 6)]
-    u = direction_of(choose, d)
-    first = {"sa": {"rho": str(choose(0, 1)), "A": {"alpha": str(alpha)}, "V": {"beta": str(choose(1, 2))}}}
-    if choose(0, 3) == 0:
-        first["sa"]["V"] = {"dense": [["1", "-1"], ["0", str(choose(0, 1))]]}
-    blocks: list[dict[str, Any]] = [first]
+    alpha = (1, 8, 40, 128, 511, 512, 2**14, -256)[choose(0, 7)]
+    beta = {"dense": [["1", "-1"], ["0", str(choose(0, 1))]]} if choose(0, 3) == 0 else {"beta": str(choose(1, 2))}
+    blocks: list[dict[str, Any]] = [{"sa": {"rho": str(choose(0, 3) // 3), "A": {"alpha": str(alpha)}, "V": beta}}]
     if choose(0, 5) == 0:
-        blocks.insert(0, {"sa": {"rho": "0", "A": {"alpha": str(choose(0, 1))}, "V": {"beta": "1"}}})
-    for _ in range(choose(1, 4)):
-        center, flat, vector = choose(-8, 8), Fraction(1, choose(2, 8)), [choose(-6, 6) for _ in range(d)]
-        steep = [v / flat for v in map(Fraction, vector)]
-        kinks = [center - 2 * flat, center - flat, center + flat, center + 2 * flat]
-        units = [([k * s for s in steep], u, -at) for k, at in zip((1, -1, -1, 1), kinks, strict=True)]
-        if choose(0, 4) == 0:
-            units = [*hat(u, center, choose(1, 2), vector), constant([choose(-1, 1) for _ in range(d)])]
-        blocks.append(block_of(units))
-    if choose(0, 4) == 0:
+        blocks.insert(0, {"sa": {"rho": str(choose(0, 1)), "V": {"beta": "1"}}})
+    u = direction_of(choose, d)
+    if choose(0, 3):
+        blocks.append(block_of([([1, 0], u, 64)], 0))
+        u = [1, 0]
+    moved = 64 if u == [1, 0] else 0
+    centers = range(moved - 9, moved + 10)
+    size = (2**-1, 2**-5, 2**-39, 2**-120, 2**-505, 2**-514)[choose(0, 5)]
+    width = Fraction(size)
+    for center in sorted({centers[choose(0, len(centers) - 1)] for _ in range(choose(1, 6))}):
+        target = [choose(-3, 3) for _ in range(d)]
+        if choose(0, 1):
+            blocks.append(block_of(hat(u, center + Fraction(1, 2), choose(1, 3), target)))
+            continue
+        at = [center - 2 * width, center - width, center + width, center + 2 * width]
+        low, high = ([Fraction(y) - (at[k] if c == 0 else 0) for c, y in enumerate(target)] for k in (1, 2))
+        if not moved:
+            low = high = [Fraction(y) for y in target]
+        up, down = ([x / width for x in low], [-x / width for x in high])
+        middle = [(h - l) / (2 * width) for l, h in zip(low, high, strict=True)]
+        slopes = [[Fraction(0)] * d, up, middle, down, [Fraction(0)] * d]
+        columns = [[b - a for a, b in zip(left, right, strict=True)] for left, right in pairwise(slopes)]
+        blocks.append(block_of([(w, u, -k) for w, k in zip(columns, at, strict=True)]))
+    if choose(0, 1) == 0:
+        blocks.insert(choose(2, len(blocks)), block_of([constant([choose(-1, 1) for _ in range(d)])]))
+    if choose(0, 6) == 0:
         blocks.append({"sa": {"rho": "1", "A": {"alpha": "1"} if choose(0, 1) else {}, "V": {"beta": "1"}}})
     return d, [tokens_of(choose, d, choose(1, 4), -3, 3) for _ in range(choose(1, 3))], blocks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import textwrap
-from contextlib import suppress
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -15,54 +15,82 @@ from interp.api import build
 from proofs.engine import boxes as engine
 from proofs.engine.passes import ENGINE
 from proofs.engine.state import Handover
-from proofs.kernel.boxes import Undecided, point
+from proofs.kernel.boxes import Box, Undecided, point
 from proofs.kernel.check import DENSE
 from proofs.kernel.decode import decode_transformer
 from proofs.kernel.errors import Status
 from proofs.kernel.model import Transformer
-from proofs.kernel.rational import DEFAULT_LIMITS, Row
-from proofs.kernel.softmax import apply_block_boxes, mean_up_to
+from proofs.kernel.rational import DEFAULT_LIMITS, Row, coordinates_of
+from proofs.kernel.softmax import Mean, apply_block_boxes, mean_up_to
 from proofs.kernel.statement import Dataset, Pair, parse_temperatures
 from tests.engine.agreement import prepare
 from tests.engine.cases import FAMILIES, boxed
 from tests.strategies import choose_dataset, loose_sequences, make_dataset, to_row, transformers
 
+SEEN: Counter[Status] = Counter()
 INTERVALS = ("(0,1]", "(0,1/300]", "(0,40]", "(0,oo)")
 
 
-def difference(sequences: list[list[Row]], transformer: Transformer, interval: str) -> str | None:
-    """Where the two passes differ, None if nowhere. Raises: Handover."""
-    dataset = Dataset(transformer.dimension, tuple(Pair(tuple(rows), tuple(rows)) for rows in sequences))
-    upper = parse_temperatures(interval).upper
-    mean = mean_up_to(upper)
-    dense = [[point(row) for row in rows] for rows in sequences]
-    owner = [j for j, rows in enumerate(sequences) for _ in rows]
-    stopped = None
-    for k, block in enumerate(transformer.blocks, 1):
-        try:
-            dense = apply_block_boxes(block, dense, mean, DEFAULT_LIMITS)
-        except Undecided as reason:
-            stopped = (k, owner[reason.token])
-            break
+def run_kernel(rows: list[Row], transformer: Transformer, mean: Mean) -> list[Box] | None:
+    """The kernel's boxes of one sequence, None where a sign is open."""
+    state = [[point(row) for row in rows]]
     try:
-        state, done = engine.run_steps(dataset, transformer, upper, mean, DEFAULT_LIMITS, None)
-    except engine.Failed as failed:
-        return None if (failed.block, failed.pair) == stopped else f"{failed}, not {stopped}"
-    found = state.sequences() if isinstance(state, engine.BoxState) else state
-    for k, block in enumerate(transformer.blocks[done:], done + 1):
-        try:
-            found = apply_block_boxes(block, found, mean, DEFAULT_LIMITS)
-        except Undecided as reason:
-            return None if stopped == (k, owner[reason.token]) else f"block {k}, not {stopped}"
-    return None if stopped is None and found == dense else "the boxes differ"
+        for block in transformer.blocks:
+            state = apply_block_boxes(block, state, mean, DEFAULT_LIMITS)
+    except Undecided:
+        return None
+    return state[0]
+
+
+def holds(outer: Box, inner: Box) -> bool:
+    """Whether one box contains the other."""
+    sides = map(coordinates_of, (outer.center, outer.radius, inner.center, inner.radius))
+    return all(abs(c - x) + r <= R for c, R, x, r in zip(*sides, strict=True))
+
+
+def difference(sequences: list[list[Row]], transformer: Transformer, interval: str, more: bool = False) -> str | None:
+    """What is wrong with the boxes of the engine or with its answer, None if nothing is.
+
+    The targets are what the kernel finds, where that is points, so that there is something to verify,
+    and one ``more`` if wanted.
+    """
+    claimed = parse_temperatures(interval)
+    found = [run_kernel(rows, transformer, mean_up_to(claimed.upper)) for rows in sequences]
+    outputs = [x if y is None else [box.center for box in y] for x, y in zip(sequences, found, strict=True)]
+    if more:
+        outputs[0] = [*outputs[0], (10**6,) * transformer.dimension + (1,)]
+    dataset = Dataset(
+        transformer.dimension, tuple(Pair(tuple(x), tuple(y)) for x, y in zip(sequences, outputs, strict=True))
+    )
+    try:
+        state = engine.run_steps(dataset, transformer, claimed.upper, DEFAULT_LIMITS, None)
+    except Handover:
+        return None
+    for j, dense in enumerate(found):
+        boxes = [box for box, pair in zip(state.boxes, state.pairs, strict=True) if pair == j]
+        if j in state.doubtful:
+            continue
+        if dense is None:
+            return f"pair {j} is doubtful"
+        if not all(any(holds(outer, inner) for outer in boxes) for inner in dense):
+            return f"a box of pair {j} is lost"
+        if not all(any(holds(outer, inner) for inner in dense) for outer in boxes):
+            return f"a box of pair {j} is no image"
+    fast, _ = ENGINE.softmax(dataset, transformer, claimed, DEFAULT_LIMITS, None)
+    slow, _ = DENSE.softmax(dataset, transformer, claimed, DEFAULT_LIMITS, None)
+    SEEN[slow.status] += 1
+    return None if fast == slow else f"{fast}, not {slow}"
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "boxed"])
-def test_the_boxes_are_those_of_the_kernel(family):
+def test_the_answers_are_those_of_the_kernel(family):
     make = FAMILIES.get(family, boxed)
-    for seed in range(120 if family == "boxed" else 12):
+    SEEN.clear()
+    for seed in range(150 if family == "boxed" else 12):
         sequences, transformer = prepare(make(random.Random(seed).randint))
-        assert difference(sequences, transformer, INTERVALS[seed % 4]) is None, seed
+        assert difference(sequences, transformer, INTERVALS[seed % 4], seed % 3 == 0) is None, seed
+    if family == "boxed":
+        assert min(SEEN[Status.VERIFIED], SEEN[Status.UNDECIDED]) > 5
 
 
 @settings(max_examples=60)
@@ -71,8 +99,7 @@ def test_arbitrary_transformers(data):
     d = data.draw(st.integers(2, 3))
     sequences = [[to_row(token) for token in tokens] for tokens in data.draw(loose_sequences(d))]
     transformer = decode_transformer(data.draw(transformers(d, 3)))
-    with suppress(Handover):  # numbers of more than 4096 bits
-        assert difference(sequences, transformer, data.draw(st.sampled_from(INTERVALS))) is None
+    assert difference(sequences, transformer, data.draw(st.sampled_from(INTERVALS))) is None
 
 
 @pytest.mark.parametrize("construction", ["softmax", "compact", "hardmax"])
@@ -106,20 +133,26 @@ def test_one_temperature_is_left_to_the_kernel():
 
 
 FAULTS = {
-    "gaps need not be clear": ("_find_clear", ">= needed)", ">= 1)"),
-    "the cap is reached one step early": ("spread", "MAX_EXPONENT * tau", "(MAX_EXPONENT - 1) * tau"),
-    "the temperature is forgotten": ("spread", "MAX_EXPONENT * tau * unit", "MAX_EXPONENT * unit"),
+    "ties are gaps": ("_find_gaps", "gaps = [None if", "gaps = [None if True or"),
+    "the last gap counts": ("spread", "gap < known", "gap > known"),
+    "an exponent too many": ("spread", "min(int((gap * rate).floor()), MAX_EXPONENT)", "min(int((gap * rate).floor()) + 1, MAX_EXPONENT)"),
+    "no cap": ("spread", "min(int((gap * rate).floor()), MAX_EXPONENT)", "int((gap * rate).floor())"),
+    "the temperature is forgotten": ("spread", "1 / (tau * unit * D * D)", "1 / (unit * D * D)"),
     "the sign of alpha is lost": ("spread", "(-1 if A.scale < 0 else 1)", "1"),
-    "other tokens weigh nothing": ("_capped", "sum(weights) - count", "0"),
-    "other tokens weigh as one": ("_capped", "sum(weights) - count", "1"),
-    "copies count once": ("_capped", "sum(weights[l] for l in held)", "len(held)"),
+    "other tokens weigh nothing": ("spread", "fmpq(sum(weights) - ties, 1 << exponent)", "fmpq(0)"),
+    "one other token": ("spread", "fmpq(sum(weights) - ties, 1 << exponent)", "fmpq(sum(weights) > ties, 1 << exponent)"),
+    "tokens that differ are merged": ("spread", "if layer.rho != 0 else [rows[0]]", "[:1]"),
+    "an open gap is no doubt": ("spread", "result.doubtful.add(j)", "pass"),
+    "the modulus of V is V": ("_apply_value", "absolute(V)", "V"),
     "a box has no width": ("_apply_unshifted", "x - widest for", "x for"),
-    "no search after a move": ("_apply_unshifted", "since[found] = hit + 1", "since[found] = len(layers)"),
-    "what fails is forgotten": ("_apply_unshifted", "if failed:", "if False:"),
-    "tokens that differ are merged": ("spread", "held and layer.rho == 0", "held"),
-    "the modulus of V is V": ("spread", "absolute(V)", "V"),
-    "shifts are forgotten": ("_apply_hats", "[*run.shifted, len(layers)]", "[len(layers)]"),
-}
+    "no search after a move": ("_apply_unshifted", "since[found] = hit + 1", "since[found] = len(run.shift)"),
+    "an open sign is no doubt": ("_apply_unshifted", "state.doubtful.add(state.pairs[i])", "pass"),
+    "signs are certain": ("apply_hat", "abs(value) * E < abs(c) * R * D", "False"),
+    "radii vanish": ("apply_hat", "scale * (i == j) + v * u", "0"),
+    "shifts are forgotten": ("_apply_hats", "[*run.shifted, len(run.shift)]", "[len(run.shift)]"),
+    "a box is a point": ("find_inexact", "box.center if box.is_point else None", "box.center"),
+    "inclusion is equality": ("find_inexact", "points != set(wanted)", "not points <= set(wanted)"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -130,8 +163,8 @@ def test_a_planted_fault_shows(name, monkeypatch):
     namespace = vars(engine).copy()
     exec(compile(source.replace(right, wrong), engine.__file__, "exec"), namespace)
     monkeypatch.setattr(engine, function, namespace[function])
-    for seed in range(500):
+    for seed in range(300):
         sequences, transformer = prepare(boxed(random.Random(seed).randint))
-        if difference(sequences, transformer, INTERVALS[seed % 4]) is not None:
+        if difference(sequences, transformer, INTERVALS[seed % 4], seed % 3 == 0) is not None:
             return
     pytest.fail("no case shows the fault")
