@@ -16,6 +16,7 @@ from interp.cli.certify import certify
 from interp.cli.compare import compare
 from interp.cli.dataset import dataset
 from interp.cli.doctor import doctor
+from interp.cli.fgd import fgd
 from interp.cli.lemmas import lemmas
 from interp.cli.run import run
 from interp.cli.show import show
@@ -40,7 +41,7 @@ def cli() -> None:
     """
 
 
-for command in (build, verify, audit, compare, show, run, temperature, bounds, certify, lemmas, dataset, doctor):
+for command in (build, verify, audit, compare, show, run, temperature, bounds, certify, lemmas, dataset, doctor, fgd):
     cli.add_command(command)
 
 

@@ -60,7 +60,8 @@ def decode_json(data: bytes, place: str = "") -> Any:
         raise MalformedInput(error.message, place) from error
 
 
-def _object(value: Any, path: str, required: set[str], optional: set[str] = frozenset()) -> dict[str, Any]:  # type: ignore[assignment]
+def read_object(value: Any, path: str, required: set[str], optional: set[str] = frozenset()) -> dict[str, Any]:  # type: ignore[assignment]
+    """An object with exactly these keys, the optional ones or not. Raises: MalformedInput."""
     if not isinstance(value, dict):
         raise MalformedInput("expected an object", path)
     if missing := sorted(required - value.keys()):
@@ -70,35 +71,38 @@ def _object(value: Any, path: str, required: set[str], optional: set[str] = froz
     return value
 
 
-def _list(value: Any, path: str) -> list[Any]:
+def read_list(value: Any, path: str) -> list[Any]:
+    """A list. Raises: MalformedInput."""
     if not isinstance(value, list):
         raise MalformedInput("expected a list", path)
     return value
 
 
-def _count(value: Any, path: str) -> int:
+def read_count(value: Any, path: str) -> int:
+    """A plain JSON integer of at most 15 digits. Raises: MalformedInput."""
     if not isinstance(value, _Literal) or not value.isascii() or not value.isdigit() or len(value) > 15:
         raise MalformedInput("expected a count", path)
     return int(value)
 
 
-def _rational(value: Any, path: str, limits: Limits) -> fmpq:
+def read_rational(value: Any, path: str, limits: Limits) -> fmpq:
+    """A number of the grammar, as text or as a JSON number. Raises: MalformedInput."""
     if not isinstance(value, str):
         raise MalformedInput("expected a number", path, "NaN, infinity, null and true are not numbers")
     return parse_rational(value, path, limits)
 
 
 def _token(value: Any, path: str, limits: Limits) -> Row:
-    return row_of([_rational(x, f"{path}[{c}]", limits) for c, x in enumerate(_list(value, path))])
+    return row_of([read_rational(x, f"{path}[{c}]", limits) for c, x in enumerate(read_list(value, path))])
 
 
 def decode_tokens(value: Any, path: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Row, ...]:
     """The tokens in a decoded JSON list of lists of numbers. Raises: MalformedInput, LimitReached."""
-    return tuple(_token(token, f"{path}[{i}]", limits) for i, token in enumerate(_list(value, path)))
+    return tuple(_token(token, f"{path}[{i}]", limits) for i, token in enumerate(read_list(value, path)))
 
 
 def _pair(value: Any, path: str, limits: Limits) -> Pair:
-    record = _object(value, path, {"input", "output"})
+    record = read_object(value, path, {"input", "output"})
     return Pair(*(decode_tokens(record[side], f"{path}.{side}", limits) for side in ("input", "output")))
 
 
@@ -108,23 +112,23 @@ def decode_dataset(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Dataset:
     first, _, rest = data.partition(b"\n")
     if DATASET_LINES_FORMAT.encode() in first:
         return _decode_dataset_lines(first, rest, limits)
-    record = _object(decode_json(data, "$"), "$", {"format", "dimension", "pairs"}, {"comment"})
+    record = read_object(decode_json(data, "$"), "$", {"format", "dimension", "pairs"}, {"comment"})
     if record["format"] != DATASET_FORMAT or isinstance(record["format"], _Literal):
         raise MalformedInput(f"expected {DATASET_FORMAT!r}", "$.format")
-    pairs = [_pair(p, f"$.pairs[{j}]", limits) for j, p in enumerate(_list(record["pairs"], "$.pairs"))]
-    return Dataset(_count(record["dimension"], "$.dimension"), tuple(pairs))
+    pairs = [_pair(p, f"$.pairs[{j}]", limits) for j, p in enumerate(read_list(record["pairs"], "$.pairs"))]
+    return Dataset(read_count(record["dimension"], "$.dimension"), tuple(pairs))
 
 
 def _decode_dataset_lines(first: bytes, rest: bytes, limits: Limits) -> Dataset:
-    header = _object(decode_json(first, "line 1"), "line 1", {"format", "dimension", "pairs"}, {"comment"})
+    header = read_object(decode_json(first, "line 1"), "line 1", {"format", "dimension", "pairs"}, {"comment"})
     if header["format"] != DATASET_LINES_FORMAT:
         raise MalformedInput(f"expected {DATASET_LINES_FORMAT!r}", "line 1: $.format")
     pairs = [_pair(decode_json(line, f"line {k}"), f"line {k}: $", limits) for k, line in _numbered(rest)]
-    if len(pairs) != _count(header["pairs"], "line 1: $.pairs"):
+    if len(pairs) != read_count(header["pairs"], "line 1: $.pairs"):
         raise MalformedInput(
             f"{len(pairs)} pairs where the header says {header['pairs']}", "line 1: $.pairs", "cut short?"
         )
-    return Dataset(_count(header["dimension"], "line 1: $.dimension"), tuple(pairs))
+    return Dataset(read_count(header["dimension"], "line 1: $.dimension"), tuple(pairs))
 
 
 def _numbered(rest: bytes) -> Iterator[tuple[int, bytes]]:
@@ -136,16 +140,16 @@ def _numbered(rest: bytes) -> Iterator[tuple[int, bytes]]:
 def decode_transformer(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Transformer:
     """A transformer from JSON lines: header, one block a line, end record. Raises: MalformedInput, LimitReached."""
     check_size(data, limits)
-    body, end = _split_end(data)
+    body, end = split_end(data)
     lines = body.split(b"\n")[:-1]
-    header = _object(decode_json(lines[0], "line 1"), "line 1", {"format", "dimension", "blocks"}, HEADER_KEYS)
+    header = read_object(decode_json(lines[0], "line 1"), "line 1", {"format", "dimension", "blocks"}, HEADER_KEYS)
     if header["format"] != TRANSFORMER_FORMAT or isinstance(header["format"], _Literal):
         raise MalformedInput(f"expected {TRANSFORMER_FORMAT!r}", "line 1: $.format")
-    dimension = _count(header["dimension"], "line 1: $.dimension")
+    dimension = read_count(header["dimension"], "line 1: $.dimension")
     if dimension > limits.max_dimension:
         raise LimitReached(f"dimension {dimension}", "line 1: $.dimension", "raise --max-dimension")
     for name, value in (("the header", header["blocks"]), ("the end record", end["blocks"])):
-        if _count(value, name) != len(lines) - 1:
+        if read_count(value, name) != len(lines) - 1:
             raise MalformedInput(f"{len(lines) - 1} blocks where {name} says {value}", "$.blocks")
     blocks = tuple(
         _block(decode_json(line, f"line {k + 1}"), k, dimension, limits) for k, line in enumerate(lines[1:], 1)
@@ -153,7 +157,7 @@ def decode_transformer(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Transfor
     return Transformer(dimension, blocks, header, "sha256:" + hashlib.sha256(data).hexdigest())
 
 
-def _split_end(data: bytes) -> tuple[bytes, dict[str, Any]]:
+def split_end(data: bytes) -> tuple[bytes, dict[str, Any]]:
     """Everything before the end record, and the end record, whose digest must be that of everything before it."""
     if not data.endswith(b"\n"):
         raise MalformedInput("the last line has no newline", hint="cut short?")
@@ -161,7 +165,7 @@ def _split_end(data: bytes) -> tuple[bytes, dict[str, Any]]:
     last = decode_json(data[start:], "last line")
     if start == 0 or not isinstance(last, dict) or last.keys() != {"end"}:
         raise MalformedInput("the end record is missing", "last line", "cut short?")
-    end = _object(last["end"], "last line: $.end", {"blocks", "sha256"})
+    end = read_object(last["end"], "last line: $.end", {"blocks", "sha256"})
     body = data[:start]
     if end["sha256"] != hashlib.sha256(body).hexdigest():
         message, hint = "the digest in the end record is not that of the lines before it", "the file was changed"
@@ -171,29 +175,29 @@ def _split_end(data: bytes) -> tuple[bytes, dict[str, Any]]:
 
 def _block(value: Any, index: int, dimension: int, limits: Limits) -> Block:
     path = f"line {index + 1}: $"
-    record = _object(value, path, {"block"}, {"ff", "sa"})
-    if _count(record["block"], f"{path}.block") != index:
+    record = read_object(value, path, {"block"}, {"ff", "sa"})
+    if read_count(record["block"], f"{path}.block") != index:
         raise MalformedInput(f"block {record['block']} where block {index} belongs", f"{path}.block")
     layer, attention = identity_feed_forward(dimension), SelfAttention()
     if "ff" in record:
-        ff = _object(record["ff"], f"{path}.ff", {"eta"}, {"W", "U", "b"})
+        ff = read_object(record["ff"], f"{path}.ff", {"eta"}, {"W", "U", "b"})
         if given := ff.keys() & {"W", "U", "b"}:
             if len(given) < 3:
                 raise MalformedInput("W, U and b come together", f"{path}.ff")
             b = _vector(ff["b"], f"{path}.ff.b", limits)
             width = int(b.nrows())
             layer = FeedForward(
-                _rational(ff["eta"], f"{path}.ff.eta", limits),
+                read_rational(ff["eta"], f"{path}.ff.eta", limits),
                 _matrix(ff["W"], f"{path}.ff.W", (dimension, width), limits),
                 _matrix(ff["U"], f"{path}.ff.U", (width, dimension), limits),
                 b,
             )
         else:
-            layer = FeedForward(_rational(ff["eta"], f"{path}.ff.eta", limits), layer.W, layer.U, layer.b)
+            layer = FeedForward(read_rational(ff["eta"], f"{path}.ff.eta", limits), layer.W, layer.U, layer.b)
     if "sa" in record:
-        sa = _object(record["sa"], f"{path}.sa", {"rho"}, {"A", "V"})
+        sa = read_object(record["sa"], f"{path}.sa", {"rho"}, {"A", "V"})
         attention = SelfAttention(
-            _rational(sa["rho"], f"{path}.sa.rho", limits),
+            read_rational(sa["rho"], f"{path}.sa.rho", limits),
             _square(sa.get("A", {}), f"{path}.sa.A", ("alpha", "p", "q"), dimension, limits),
             _square(sa.get("V", {}), f"{path}.sa.V", ("beta", "r", "t"), dimension, limits),
         )
@@ -201,14 +205,14 @@ def _block(value: Any, index: int, dimension: int, limits: Limits) -> Block:
 
 
 def _vector(value: Any, path: str, limits: Limits) -> fmpq_mat:
-    entries = [_rational(x, f"{path}[{i}]", limits) for i, x in enumerate(_list(value, path))]
+    entries = [read_rational(x, f"{path}[{i}]", limits) for i, x in enumerate(read_list(value, path))]
     return fmpq_mat(len(entries), 1, entries)
 
 
 def _matrix(value: Any, path: str, shape: tuple[int, int], limits: Limits) -> fmpq_mat:
     """A list of rows, or {"outer": [column, row]}."""
     if isinstance(value, dict):
-        factors = _list(_object(value, path, {"outer"})["outer"], f"{path}.outer")
+        factors = read_list(read_object(value, path, {"outer"})["outer"], f"{path}.outer")
         if len(factors) != 2:
             raise MalformedInput("expected a column and a row", f"{path}.outer")
         column, row = (_vector(factor, f"{path}.outer[{i}]", limits) for i, factor in enumerate(factors))
@@ -216,7 +220,7 @@ def _matrix(value: Any, path: str, shape: tuple[int, int], limits: Limits) -> fm
         # a wrong shape is never multiplied out
         entries = (column * row.transpose()).entries() if found == shape else []
     else:
-        rows = [_vector(row, f"{path}[{i}]", limits) for i, row in enumerate(_list(value, path))]
+        rows = [_vector(row, f"{path}[{i}]", limits) for i, row in enumerate(read_list(value, path))]
         for i, row in enumerate(rows):
             if row.nrows() != shape[1]:
                 raise MalformedInput(f"{row.nrows()} entries, expected {shape[1]}", f"{path}[{i}]")
@@ -228,9 +232,9 @@ def _matrix(value: Any, path: str, shape: tuple[int, int], limits: Limits) -> fm
 
 def _square(value: Any, path: str, names: tuple[str, str, str], dimension: int, limits: Limits) -> SquareMatrix:
     scale, left, right = names
-    record = _object(value, path, set(), {scale, left, right, "dense"})
+    record = read_object(value, path, set(), {scale, left, right, "dense"})
     if "dense" in record:
-        _object(value, path, {"dense"})
+        read_object(value, path, {"dense"})
         return SquareMatrix(dense=_matrix(record["dense"], f"{path}.dense", (dimension, dimension), limits))
     if (left in record) != (right in record):
         raise MalformedInput(f"{left} and {right} come together", path)
@@ -238,7 +242,7 @@ def _square(value: Any, path: str, names: tuple[str, str, str], dimension: int, 
     for name, factor in zip((left, right), factors, strict=True):
         if factor is not None and factor.nrows() != dimension:
             raise MalformedInput(f"{factor.nrows()} entries, expected {dimension}", f"{path}.{name}")
-    number = _rational(record[scale], f"{path}.{scale}", limits) if scale in record else fmpq(0)
+    number = read_rational(record[scale], f"{path}.{scale}", limits) if scale in record else fmpq(0)
     return SquareMatrix(number, *factors)
 
 

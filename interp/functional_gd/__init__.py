@@ -1,0 +1,1 @@
+"""Transformers that are functional gradient descent in context: built and written here, checked in ``proofs``."""
