@@ -6,21 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from flint import fmpq, fmpq_mat
 
 from interp.cli.output import (
-    F,
     bound_options,
     json_option,
     leave,
     limit_options,
+    pack_options,
     print_result,
     quiet_option,
     render_table,
@@ -62,25 +59,15 @@ loss_option = click.option("--loss", type=click.Choice([*LOSSES]), default="half
 kernel_option = click.option("--kernel", required=True, help=KERNEL_HELP)
 
 
-def descent_options(command: F) -> F:
-    """Adds --kernel, --steps, --layers, --loss, --target-bits, and passes them as ``options``."""
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        kwargs["options"] = Options(*(kwargs.pop(field.name) for field in fields(Options)))
-        return command(*args, **kwargs)
-
-    decorators: list[Callable[[Any], Any]] = [
-        kernel_option,
-        click.option("--steps", required=True, help="r_0,r_1,... or one r for all layers."),
-        click.option("--layers", type=click.IntRange(min=0), help="Their number; default: one for each step."),
-        loss_option,
-        click.option("--target-bits", type=click.IntRange(min=1), default=64, show_default=True),
-    ]
-    decorated: Any = wrapped
-    for decorate in reversed(decorators):
-        decorated = decorate(decorated)
-    return decorated  # type: ignore[no-any-return]
+descent_options = pack_options(
+    Options,
+    "options",
+    kernel_option,
+    click.option("--steps", required=True, help="r_0,r_1,... or one r for all layers."),
+    click.option("--layers", type=click.IntRange(min=0), help="Their number; default: one for each step."),
+    loss_option,
+    click.option("--target-bits", type=click.IntRange(min=1), default=64, show_default=True),
+)
 
 
 @click.group()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -21,40 +21,42 @@ from proofs.guard import Bounds
 from proofs.kernel.errors import Status
 from proofs.kernel.rational import Limits
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 quiet_option = click.option("--quiet", is_flag=True, help="No progress bar.")
 
 
-def bound_options(command: F) -> F:
-    """Adds --max-seconds and --max-memory and passes them as ``bounds``."""
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        kwargs["bounds"] = Bounds(*(kwargs.pop(field.name) for field in fields(Bounds)))
-        return command(*args, **kwargs)
-
-    return _add_counts(wrapped, Bounds)  # type: ignore[no-any-return]
+Decorator = Callable[[Any], Any]
 
 
-def limit_options(command: F) -> F:
-    """Adds one option for each limit and passes them as ``limits``."""
+def pack_options(record: type, name: str, *options: Decorator) -> Decorator:
+    """A decorator that adds options and passes their values as one ``record``, one field each, under that name."""
 
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        kwargs["limits"] = Limits(*(kwargs.pop(field.name) for field in fields(Limits)))
-        return command(*args, **kwargs)
+    def decorate(command: Any) -> Any:
+        @wraps(command)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            kwargs[name] = record(*(kwargs.pop(field.name) for field in fields(record)))
+            return command(*args, **kwargs)
 
-    return _add_counts(wrapped, Limits)  # type: ignore[no-any-return]
+        decorated: Any = wrapped
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
-def _add_counts(command: Any, record: type[Limits] | type[Bounds]) -> Any:
+def _counts(record: type) -> list[Decorator]:
     """One option for each field of a record of counts."""
-    for field in reversed(fields(record)):
-        name = "--" + field.name.replace("_", "-")
-        command = click.option(name, type=click.IntRange(min=1), default=field.default, show_default=True)(command)
-    return command
+    return [
+        click.option(
+            "--" + field.name.replace("_", "-"), type=click.IntRange(min=1), default=field.default, show_default=True
+        )
+        for field in fields(record)
+    ]
+
+
+bound_options = pack_options(Bounds, "bounds", *_counts(Bounds))
+limit_options = pack_options(Limits, "limits", *_counts(Limits))
 
 
 def print_result(text: str, record: Any, as_json: bool) -> None:
