@@ -193,7 +193,7 @@ def combine(*terms: tuple[Fraction | int, Vector]) -> Vector:
             total = [a + scale * b for a, b in zip(total, x[:-1], strict=True)]
     need(max(den, *map(abs, total)).bit_length() <= MAX_HEIGHT, "a number is too long", Status.LIMIT)
     divisor = gcd(den, *total)
-    return (*(n // divisor for n in total), den // divisor)
+    return (*total, den) if divisor == 1 else (*(n // divisor for n in total), den // divisor)
 
 
 def absolute(x: Vector) -> Vector:
@@ -222,9 +222,9 @@ class LinearMap(NamedTuple):
             return radius
         units = [(n, (*(int(i == j) for i in range(len(radius) - 1)), 1)) for j, n in enumerate(radius[:-1]) if n]
         exact = combine(*((Fraction(n, radius[-1]), absolute(self.apply(unit))) for n, unit in units))
-        parts = [Fraction(n, exact[-1]) for n in exact[:-1]]
-        steps = [Fraction(2) ** (a.numerator.bit_length() - a.denominator.bit_length() - RADIUS_BITS) for a in parts]
-        return vector([-(-a // step) * step for a, step in zip(parts, steps, strict=True)])
+        least = min((n.bit_length() for n in exact[:-1] if n), default=0)
+        p = max(0, exact[-1].bit_length() - least + RADIUS_BITS)
+        return vector([Fraction(-((-n << p) // exact[-1]), 1 << p) for n in exact[:-1]])
 
 
 def tied_mean(boxes: list[Box]) -> tuple[Vector, Vector]:

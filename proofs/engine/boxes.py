@@ -22,7 +22,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from proofs.engine.attention import apply_attention, transform
-from proofs.engine.integers import Array, bound_of, integer_array, product, room
+from proofs.engine.integers import Array, bound_of, integer_array, multiply, product, room
 from proofs.engine.layers import apply_dense
 from proofs.engine.packed import program_of
 from proofs.engine.program import Dense, Run
@@ -152,7 +152,7 @@ def spread(points: State, layer: SelfAttention, tau: fmpq | None) -> BoxState:
     """
     A, D, d = layer.A, points.denominator, points.dimension
     if A.dense is None and A.left is None:
-        asked, unit = points.numerators * (-1 if A.scale < 0 else 1), 1 / abs(A.scale)
+        asked, unit = multiply(points.numerators, -1 if A.scale < 0 else 1), 1 / abs(A.scale)
     else:
         asked, denominator = transform(points.numerators, A)
         unit = fmpq(denominator)

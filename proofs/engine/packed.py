@@ -15,7 +15,10 @@ from proofs.kernel.model import Block, Transformer
 
 @dataclass(frozen=True)
 class PackedTransformer(Transformer):
-    """A transformer that keeps its steps and counts."""
+    """A transformer that keeps its steps and counts; ``pack_transformer`` alone makes one."""
+
+    def __post_init__(self) -> None:
+        """Nothing to check: the shapes of the blocks were, when the transformer was made."""
 
     @cached_property
     def program(self) -> list[Step]:

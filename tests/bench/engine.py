@@ -7,7 +7,6 @@ three runs in this process, whole processes run alone once; torch (if installed)
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -55,15 +54,22 @@ def best(action: Callable[[], Any], runs: int = 3) -> float:
     return min(times)
 
 
+# A child inherits the peak of the process that starts it: so a small one starts it.
+STARTER = (
+    "import resource, subprocess, sys, time\n"
+    "start = time.perf_counter()\n"
+    "code = subprocess.run([sys.executable, '-m', *sys.argv[1:]], stdout=subprocess.DEVNULL).returncode\n"
+    "print(code, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)\n"
+)
+
+
 def run_alone(*command: str) -> tuple[float, int]:
     """Seconds and peak megabytes of a process of its own."""
-    start = time.perf_counter()
-    child = subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"{' '.join(command)}: exit code {child.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss // 1024
+    done = subprocess.run([sys.executable, "-c", STARTER, *command], capture_output=True, text=True)
+    code, seconds, peak = done.stdout.split()
+    if code != "0":
+        raise SystemExit(f"{' '.join(command)}: exit code {code}\n{done.stderr}")
+    return float(seconds), int(peak)
 
 
 @dataclass

@@ -78,9 +78,9 @@ def forward(blocks: list[dict[str, Any]], tokens: torch.Tensor, mask: torch.Tens
     for block in blocks:
         if "W" in block:
             hidden = torch.addmm(block["b"], x, block["U"]).relu_()
-            x = torch.addmm(x, hidden, block["W"], beta=block["eta"])
+            x.addmm_(hidden, block["W"], beta=block["eta"])
         elif "eta" in block:
-            x = x * block["eta"]
+            x *= block["eta"]
         if "rho" in block and block["V"] is None:
             x = x * block["rho"] if block["rho"] != 1 else x
         elif "rho" in block:

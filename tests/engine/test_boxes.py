@@ -138,7 +138,7 @@ FAULTS = {
     "an exponent too many": ("spread", "min(int((gap * rate).floor()), MAX_EXPONENT)", "min(int((gap * rate).floor()) + 1, MAX_EXPONENT)"),
     "no cap": ("spread", "min(int((gap * rate).floor()), MAX_EXPONENT)", "int((gap * rate).floor())"),
     "the temperature is forgotten": ("spread", "1 / (tau * unit * D * D)", "1 / (unit * D * D)"),
-    "the sign of alpha is lost": ("spread", "(-1 if A.scale < 0 else 1)", "1"),
+    "the sign of alpha is lost": ("spread", "-1 if A.scale < 0 else 1", "1"),
     "other tokens weigh nothing": ("spread", "fmpq(sum(weights) - ties, 1 << exponent)", "fmpq(0)"),
     "one other token": ("spread", "fmpq(sum(weights) - ties, 1 << exponent)", "fmpq(sum(weights) > ties, 1 << exponent)"),
     "tokens that differ are merged": ("spread", "if layer.rho != 0 else [rows[0]]", "[:1]"),
