@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
 from proofs.engine.attention import apply_attention, transform
 from proofs.engine.integers import Array, bound_of, integer_array, multiply, product, room
@@ -29,11 +29,12 @@ from proofs.engine.program import Dense, Run
 from proofs.engine.runs import Frame, apply_run, find_first
 from proofs.engine.state import Handover, State
 from proofs.engine.statement import input_state, outputs_of
-from proofs.kernel.boxes import Box, Undecided, absolute, apply_feed_forward_boxes, point, round_up
+from proofs.kernel.boxes import RADIUS_BITS, Box, Undecided, apply_feed_forward_boxes, point
 from proofs.kernel.check import DENSE, Obligation, Progress, compare_boxes
 from proofs.kernel.errors import Status
-from proofs.kernel.model import FeedForward, SelfAttention, Transformer
-from proofs.kernel.rational import Limits, primitive_row, row_of
+from proofs.kernel.hardmax import integer_matrix
+from proofs.kernel.model import FeedForward, SelfAttention, SquareMatrix, Transformer
+from proofs.kernel.rational import Limits, Row, primitive_row
 from proofs.kernel.softmax import MAX_EXPONENT, Mean, apply_block_boxes, mean_up_to
 from proofs.kernel.statement import Dataset, Temperatures
 
@@ -157,7 +158,9 @@ def spread(points: State, layer: SelfAttention, tau: fmpq | None) -> BoxState:
         asked, denominator = transform(points.numerators, A)
         unit = fmpq(denominator)
     rate = None if tau is None else 1 / (tau * unit * D * D)
-    V = layer.V.to_dense(d)
+    V, v = _integer_square(layer.V, d)
+    modulus = abs(V) if isinstance(V, int) else [[abs(x) for x in row] for row in V]
+    rho, rho_denominator = int(layer.rho.p), int(layer.rho.q)
     result = BoxState([], [])
     for j, (first, last) in enumerate(pairwise(points.starts.tolist())):
         X, weights = points.numerators[first:last], points.weights[first:last].tolist()
@@ -168,7 +171,7 @@ def spread(points: State, layer: SelfAttention, tau: fmpq | None) -> BoxState:
             known = least.setdefault(held, gap)
             least[held] = gap if known is None or (gap is not None and gap < known) else known
         rows = X.tolist()
-        extent = [fmpq(a - b, D) for a, b in zip(X.max(axis=0).tolist(), X.min(axis=0).tolist(), strict=True)]
+        extent = [a - b for a, b in zip(X.max(axis=0).tolist(), X.min(axis=0).tolist(), strict=True)]
         for held, queries in groups.items():
             gap, ties = least[held], sum(weights[l] for l in held)
             exponent = MAX_EXPONENT
@@ -177,15 +180,13 @@ def spread(points: State, layer: SelfAttention, tau: fmpq | None) -> BoxState:
             if exponent == 0:
                 result.doubtful.add(j)
                 break
-            center = [fmpq(sum(weights[l] * rows[l][c] for l in held), ties * D) for c in range(d)]
-            share = fmpq(sum(weights) - ties, 1 << exponent)
-            added, spreads = _apply_value(layer, V, center, [share * side for side in extent])
-            radius = round_up(spreads)
-            for row in [rows[i] for i in queries] if layer.rho != 0 else [rows[0]]:
-                moved = added
-                if layer.rho != 0:
-                    moved = [layer.rho * fmpq(x, D) + y for x, y in zip(row, added, strict=True)]
-                result.boxes.append(Box(row_of(moved), radius))
+            sums = [sum(weights[l] * rows[l][c] for l in held) for c in range(d)]
+            added = _times(V, sums)
+            spreads = [(sum(weights) - ties) * x for x in _times(modulus, extent)]
+            radius = round_up_row(spreads, (v * D) << exponent)
+            for row in [rows[i] for i in queries] if rho else [rows[0]]:
+                center = [rho * v * ties * x + rho_denominator * y for x, y in zip(row, added, strict=True)]
+                result.boxes.append(Box(primitive_row(center, rho_denominator * v * ties * D), radius))
                 result.pairs.append(j)
     return result
 
@@ -203,15 +204,25 @@ def _find_gaps(scores: Array) -> list[tuple[tuple[int, ...], int | None]]:
     return list(zip(held, gaps, strict=True))
 
 
-def _apply_value(
-    layer: SelfAttention, V: fmpq_mat, center: list[fmpq], radius: list[fmpq]
-) -> tuple[list[fmpq], list[fmpq]]:
-    """V on a center and |V| on a radius; V = beta I entry by entry."""
-    if layer.V.dense is None and layer.V.left is None:
-        beta = layer.V.scale
-        return [beta * x for x in center], [abs(beta) * r for r in radius]
-    size = len(center)
-    return (V * fmpq_mat(size, 1, center)).entries(), (absolute(V) * fmpq_mat(size, 1, radius)).entries()
+def _integer_square(matrix: SquareMatrix, dimension: int) -> tuple[int | list[list[int]], int]:
+    """Rows, or one number for a multiple of the identity, over a positive denominator."""
+    if matrix.dense is None and matrix.left is None:
+        return int(matrix.scale.p), int(matrix.scale.q)
+    numerators, denominator = integer_matrix(matrix.to_dense(dimension))
+    return [[int(x) for x in row] for row in numerators.tolist()], denominator
+
+
+def _times(matrix: int | list[list[int]], vector: list[int]) -> list[int]:
+    """The product with a matrix or a multiple of the identity."""
+    if isinstance(matrix, int):
+        return [matrix * x for x in vector]
+    return [sum(a * x for a, x in zip(row, vector, strict=True)) for row in matrix]
+
+
+def round_up_row(numerators: list[int], denominator: int) -> Row:
+    """Dyadics at least numerators / denominator >= 0, the largest of about 32 bits; 0 stays 0."""
+    shift = max(0, RADIUS_BITS + denominator.bit_length() - max(numerators).bit_length())
+    return primitive_row([-(-(x << shift) // denominator) for x in numerators], 1 << shift)
 
 
 def _apply_layer(state: BoxState, layer: FeedForward, limits: Limits) -> None:
@@ -252,11 +263,9 @@ def _apply_unshifted(state: BoxState, run: Run) -> None:
     others have low > floor(F a) - widest; what is found in vain the layer leaves alone.
     """
     direction = [int(u) for u in run.lines.direction.tolist()]
-    spans = [_span(direction, box) for box in state.boxes]
-    largest = max(max(abs(low), abs(high)) for low, high in spans)
-    F = 1 << max(0, 60 - int(largest.ceil()).bit_length())
-    low = [int((F * a).floor()) for a, _ in spans]
-    widest = max(int((F * b).ceil()) - x for (_, b), x in zip(spans, low, strict=True))
+    F = 1 << max(0, 60 - max(max(map(abs, _span(direction, box, 1))) for box in state.boxes).bit_length())
+    spans = [_span(direction, box, F) for box in state.boxes]
+    low, widest = [a for a, _ in spans], max(b - a for a, b in spans)
     frame = Frame(run, F)
     base = frame.low.tolist()
     boxes, since = np.arange(len(spans)), np.zeros(len(spans), dtype=np.int64)
@@ -271,9 +280,8 @@ def _apply_unshifted(state: BoxState, run: Run) -> None:
                 state.doubtful.add(state.pairs[i])
             elif new is not state.boxes[i]:
                 state.boxes[i] = new
-                a, b = _span(direction, new)
-                low[i] = int((F * a).floor())
-                widest = max(widest, int((F * b).ceil()) - low[i])
+                low[i], high = _span(direction, new, F)
+                widest = max(widest, high - low[i])
         alive = since < len(run.shift)
         boxes, since = boxes[alive], since[alive]
 
@@ -303,13 +311,13 @@ def apply_hat(run: Run, l: int, direction: list[int], box: Box) -> Box | None:
     if any(slope):
         wide = [(j, u, r) for j, (u, r) in enumerate(zip(direction, box.radius, strict=False)) if r]
         sums = [sum(abs(scale * (i == j) + v * u) * r for j, u, r in wide) for i, v in enumerate(slope)]
-        radius = round_up([fmpq(x, scale * E) for x in sums])
+        radius = round_up_row(sums, scale * E)
     return Box(primitive_row(center, scale * D), radius)
 
 
-def _span(direction: list[int], box: Box) -> tuple[fmpq, fmpq]:
-    """The smallest and the largest <u, x> over the box."""
-    middle = sum(u * x for u, x in zip(direction, box.center[:-1], strict=True))
-    reach = sum(abs(u) * r for u, r in zip(direction, box.radius[:-1], strict=True))
-    center, radius = fmpq(middle, box.center[-1]), fmpq(reach, box.radius[-1])
-    return center - radius, center + radius
+def _span(direction: list[int], box: Box, F: int) -> tuple[int, int]:
+    """Whole numbers low <= F <u, x> <= high for every x of the box, as close as can be."""
+    D, E = box.center[-1], box.radius[-1]
+    middle = F * E * sum(u * x for u, x in zip(direction, box.center, strict=False))
+    reach = F * D * sum(abs(u) * r for u, r in zip(direction, box.radius, strict=False))
+    return (middle - reach) // (D * E), -(-(middle + reach) // (D * E))

@@ -67,8 +67,8 @@ def common_divisor(start: int, array: Array) -> int:
     flat = array.ravel()
     divisor, known = start, 0
     while divisor != 1 and known < len(flat):
-        chunk = flat[known : known + 4096]
-        divisor = gcd(divisor, *(int(x) for x in chunk.tolist()))
+        chunk = flat[known : known + 64 + known]
+        divisor = gcd(divisor, *chunk.tolist())
         if divisor > 1 and divisor <= LARGEST:
             wrong = np.flatnonzero(flat % divisor)
             if not len(wrong):
