@@ -22,7 +22,7 @@ from proofs.__main__ import Options, choose_passes, read_transformer
 from proofs.engine.statement import ArrayDataset
 from proofs.kernel.check import Progress, Verdict, check
 from proofs.kernel.decode import TRANSFORMER_FORMAT
-from proofs.kernel.errors import InternalFault, MalformedInput
+from proofs.kernel.errors import InternalFault, MalformedInput, UsageError
 from proofs.kernel.model import Block, Transformer, identity_feed_forward
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 from proofs.kernel.statement import Dataset, parse_temperatures
@@ -47,6 +47,9 @@ def build(
     """
     check_hypotheses(dataset, allow_repeats)
     if construction == "auto":
+        for name, value in options.items():
+            if value is not None:
+                raise UsageError("an option of one construction", f"--{name.replace('_', '-')}", "not with auto")
         best = find_best(dataset, seed, attention, minimise)
         chosen, ledger = best.construction, best.ledger
     else:

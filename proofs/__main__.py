@@ -10,6 +10,7 @@ import gc
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -173,12 +174,21 @@ def answer_check(
     ``notes`` are told with the verdict, for instance that the dataset was read outside the kernel. ``passes`` are the
     kernel's dense ones, or the engine's (``choose_passes``).
     """
-    try:
+
+    def ask() -> Answer:
         statement = read_dataset(dataset, limits) if isinstance(dataset, Path) else dataset
         claim = options.claim(statement)
         verdict = check(statement, read_transformer(witness, limits), claim, limits, progress, passes)
         verdict = replace(verdict, notes=verdict.notes + notes)
         return Answer(render_verdict(verdict, str(witness)), verdict_record(verdict), verdict.status)
+
+    return answer_faults(ask)
+
+
+def answer_faults(ask: Callable[[], Answer]) -> Answer:
+    """The answer, or what a fault makes of it; running out of memory is the guard's to answer."""
+    try:
+        return ask()
     except InterpError as error:
         return answer_error(error)
     except MemoryError:

@@ -6,9 +6,10 @@ families. Transformers are made as the JSON records of their file: no builder ha
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -82,6 +83,29 @@ def block_records(data: bytes) -> list[dict[str, Any]]:
     """The block records of a transformer file, ready for ``transformer_bytes``."""
     records = [json.loads(line) for line in data.splitlines()[1:-1]]
     return [{key: value for key, value in record.items() if key != "block"} for record in records]
+
+
+def places_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all numbers in a record."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from places_of(item, (*path, key))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from places_of(item, (*path, i))
+    else:
+        yield path
+
+
+def with_number(blocks: Any, path: tuple[Any, ...], change: Callable[[Fraction], Fraction]) -> Any:
+    """A copy of the record with one number changed."""
+    mutant = copy.deepcopy(blocks)
+    *steps, last = path
+    place = mutant
+    for step in steps:
+        place = place[step]
+    place[last] = str(change(Fraction(place[last])))
+    return mutant
 
 
 # ------------------------------------------------------------------------------------------------------- datasets

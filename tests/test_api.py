@@ -29,5 +29,8 @@ def test_hypotheses_and_options():
         interp.build(DATASET, construction="magic")
     with pytest.raises(UsageError):
         interp.build(DATASET, construction="hardmax", temperature=1)
+    for option in ({"separation": "leader"}, {"temperature": 1}):
+        with pytest.raises(UsageError, match="one construction"):
+            interp.build(DATASET, construction="auto", **option)
     with pytest.raises(UsageError):
         interp.verify(interp.build(DATASET), DATASET, temperatures="warm")

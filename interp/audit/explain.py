@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from interp.transformers.ledger import Phase, decode_phases
 from proofs.kernel.errors import InterpError
 from proofs.kernel.hardmax import apply_block, apply_feed_forward
@@ -11,15 +13,19 @@ from proofs.kernel.statement import Dataset
 from proofs.lemmas import collapse, interpolation, leaders, separation
 
 Sequences = list[list[Row]]
+States = dict[int, Sequences]  # number of blocks done -> tokens
 
 
 def explain_hardmax(dataset: Dataset, transformer: Transformer, limits: Limits = DEFAULT_LIMITS) -> list[str]:
-    """One line a phase of the ledger: its promise kept, or what first broke. Raises: MalformedInput."""
+    """One line a phase of the ledger: its promise kept, what first broke, or that it has no check at temperature 0.
+
+    Raises: MalformedInput, LimitReached.
+    """
     phases = decode_phases(transformer.header)
     if not phases:
         return ["the header has no phase ledger: nothing to explain by"]
-    states: dict[int, Sequences] = {0: [list(pair.input) for pair in dataset.pairs]}
-    wanted = {phase.first - 1 for phase in phases} | {phase.last for phase in phases}
+    states: States = {0: [list(pair.input) for pair in dataset.pairs]}
+    wanted = {k for phase in phases for k in (phase.first - 1, phase.last - 1, phase.last)}
     current = states[0]
     for k, block in enumerate(transformer.blocks, 1):
         current = apply_block(block, current, limits)
@@ -27,8 +33,14 @@ def explain_hardmax(dataset: Dataset, transformer: Transformer, limits: Limits =
             states[k] = current
     lines = []
     for phase in phases:
+        if phase.num_blocks == 0 and not phase.shared:
+            lines.append(f"{phase.name}: no blocks")
+            continue
+        if phase.name not in CHECKS:
+            lines.append(f"blocks {phase.first}-{phase.last} {phase.name}: its promise has no check here")
+            continue
         try:
-            broken = _check(phase, dataset, transformer, states)
+            broken = CHECKS[phase.name](phase, dataset, transformer, states)
         except (KeyError, IndexError, InterpError) as error:
             broken = f"the ledger does not fit the blocks ({error})"
         lines.append(f"blocks {phase.first}-{phase.last} {phase.name}: {broken or 'promise kept'}")
@@ -37,24 +49,31 @@ def explain_hardmax(dataset: Dataset, transformer: Transformer, limits: Limits =
     return lines
 
 
-def _check(phase: Phase, dataset: Dataset, transformer: Transformer, states: dict[int, Sequences]) -> str | None:
-    before, after = states[phase.first - 1], states[phase.last]
-    sizes = [len(set(pair.output)) for pair in dataset.pairs]
-    if phase.name == "separation":
-        return separation.check_promise(before, after) if phase.num_blocks else None
-    if phase.name == "leader selection":
-        last = transformer.blocks[phase.last - 1]
-        if phase.num_blocks > 1:
-            before = _run_between(transformer, states[phase.first - 1], phase.first - 1, phase.last - 1)
-        return leaders.check_promise([apply_feed_forward(last.feed_forward, rows) for rows in before], sizes)
-    if phase.name == "collapse":
-        return collapse.check_promise(after, sizes)
-    if phase.name == "interpolation":
-        return interpolation.check_promise(after, [pair.output for pair in dataset.pairs])
-    return None
+def _check_separation(phase: Phase, dataset: Dataset, transformer: Transformer, states: States) -> str | None:
+    return separation.check_promise(states[phase.first - 1], states[phase.last])
 
 
-def _run_between(transformer: Transformer, sequences: Sequences, start: int, stop: int) -> Sequences:
-    for block in transformer.blocks[start:stop]:
-        sequences = apply_block(block, sequences)
-    return sequences
+def _check_leaders(phase: Phase, dataset: Dataset, transformer: Transformer, states: States) -> str | None:
+    """The promise holds before the attention of the last block, which belongs to the collapse."""
+    last = transformer.blocks[phase.last - 1].feed_forward
+    return leaders.check_promise([apply_feed_forward(last, rows) for rows in states[phase.last - 1]], _sizes(dataset))
+
+
+def _check_collapse(phase: Phase, dataset: Dataset, transformer: Transformer, states: States) -> str | None:
+    return collapse.check_promise(states[phase.last], _sizes(dataset))
+
+
+def _check_interpolation(phase: Phase, dataset: Dataset, transformer: Transformer, states: States) -> str | None:
+    return interpolation.check_promise(states[phase.last], [pair.output for pair in dataset.pairs])
+
+
+CHECKS: dict[str, Callable[[Phase, Dataset, Transformer, States], str | None]] = {
+    "separation": _check_separation,
+    "leader selection": _check_leaders,
+    "collapse": _check_collapse,
+    "interpolation": _check_interpolation,
+}
+
+
+def _sizes(dataset: Dataset) -> list[int]:
+    return [len(set(pair.output)) for pair in dataset.pairs]

@@ -16,21 +16,21 @@ from interp.datasets.read import load_dataset
 from proofs.kernel.rational import Limits, rational_text, short_decimal
 from proofs.kernel.statement import Dataset
 
-COLUMNS = [
-    "construction",
-    "blocks",
-    "bound",
-    "blocks/(M'/4)",
-    "parameters",
-    "dense",
-    "non-zero",
-    "bits",
-    "|theta|^2",
-    "temperatures",
-    "build s",
-    "verify s",
-    "verdict",
-]
+COLUMNS = {  # title -> key of the record
+    "construction": "name",
+    "blocks": "blocks",
+    "bound": "bound",
+    "blocks/(M'/4)": "ratio",
+    "parameters": "parameters",
+    "dense": "dense_parameters",
+    "non-zero": "nonzero_parameters",
+    "bits": "max_bits",
+    "|theta|^2": "norm",
+    "temperatures": "temperatures",
+    "build s": "build_seconds",
+    "verify s": "verify_seconds",
+    "verdict": "verdict",
+}
 
 
 @click.command()
@@ -58,26 +58,23 @@ def compare(
     """
     dataset = load_dataset(data, reading, limits)
     check_hypotheses(dataset, allow_repeats)
+    targets = len({row for pair in dataset.pairs for row in pair.output})
     records = []
     with step_spinner("compare", quiet) as step:
         for built in build_all(dataset, seed):
             step(built.construction.name)
-            records.append(_record(built, dataset, None if no_verify else limits))
-    targets = len({row for pair in dataset.pairs for row in pair.output})
+            records.append(_record(built, dataset, targets, None if no_verify else limits))
     title = f"N = {dataset.num_pairs}, M = {dataset.num_outputs}, M' = {targets}, d = {dataset.dimension}"
-    rows = [[record["name"], *(_cell(record.get(key)) for key in list(record)[1:13])] for record in records]
+    rows = [["-" if record[key] is None else str(record[key]) for key in COLUMNS.values()] for record in records]
     refusals = [f"{record['name']}: {record['refusal']}" for record in records if record["refusal"]]
-    text = "\n".join([render_table(title, COLUMNS, rows), *refusals])
+    text = "\n".join([render_table(title, list(COLUMNS), rows), *refusals])
     print_result(text, {"constructions": records}, as_json)
 
 
-def _record(built: Built, dataset: Dataset, limits: Limits | None) -> dict[str, Any]:
-    """One row; the order of its keys is the order of the columns."""
+def _record(built: Built, dataset: Dataset, targets: int, limits: Limits | None) -> dict[str, Any]:
+    """One row; what a construction that does not apply leaves out is None."""
     counts, construction = built.counts, built.construction
-    targets = len({row for pair in dataset.pairs for row in pair.output})
-    keys = ["blocks", "bound", "ratio", "parameters", "dense_parameters", "nonzero_parameters", "max_bits", "norm"]
-    keys += ["temperatures", "build_seconds", "verify_seconds", "verdict"]
-    record: dict[str, Any] = {"name": construction.name} | dict.fromkeys(keys) | {"refusal": built.refusal}
+    record: dict[str, Any] = dict.fromkeys(COLUMNS.values()) | {"name": construction.name, "refusal": built.refusal}
     if counts is None or built.ledger is None:
         return record
     transformer = make_transformer(built.ledger, construction, dataset, 0)
@@ -105,7 +102,3 @@ def _record(built: Built, dataset: Dataset, limits: Limits | None) -> dict[str, 
         )
         record |= {"verify_seconds": f"{time.perf_counter() - start:.2f}", "verdict": verdict.status.label}
     return record | {"exact_norm": rational_text(built.norm)}
-
-
-def _cell(value: Any) -> str:
-    return "-" if value is None else str(value)

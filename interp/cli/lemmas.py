@@ -10,9 +10,7 @@ import click
 from interp.cli.output import json_option, print_result, render_table
 from interp.lemmas.graph import draw_graph
 from proofs.kernel.errors import UsageError
-from proofs.lemmas import LEMMAS, Lemma
-
-KINDS = {"coq": "Coq", "symbolic": "symbolic", "written": "written, not machine-checked"}
+from proofs.lemmas import KINDS, LEMMAS, Lemma
 
 
 @click.command()

@@ -8,7 +8,7 @@ import networkx as nx
 
 from interp.files.write import write_file
 from proofs.kernel.errors import UsageError
-from proofs.lemmas import LEMMAS
+from proofs.lemmas import KINDS, LEMMAS
 
 COLOURS = {"coq": "#009E73", "symbolic": "#56B4E9", "written": "#E69F00"}  # safe for colour-blind readers
 FORMATS = (".svg", ".pdf", ".png")
@@ -47,8 +47,7 @@ def draw_graph(path: Path) -> None:
     nx.draw_networkx_nodes(graph, places, ax=axes, node_color=colours, node_size=500, edgecolors="white")
     nx.draw_networkx_labels(graph, {name: (x, y - 0.24) for name, (x, y) in places.items()}, ax=axes, font_size=9)
     for kind, colour in COLOURS.items():
-        label = {"coq": "Coq", "written": "written, not machine-checked"}.get(kind, kind)
-        axes.plot([], [], "o", color=colour, ms=10, label=label)
+        axes.plot([], [], "o", color=colour, ms=10, label=KINDS[kind])
     axes.legend(frameon=False, loc="upper left")
     axes.set_axis_off()
     with path.open("wb") as stream:

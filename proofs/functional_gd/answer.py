@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from proofs.__main__ import answer_error, read_bytes
+from proofs.__main__ import answer_faults, read_bytes
 from proofs.functional_gd.check import Verdict, check_descent
 from proofs.functional_gd.decode import Options, decode_context, decode_transformer
 from proofs.functional_gd.model import Context, Transformer
 from proofs.guard import Answer
-from proofs.kernel.errors import InternalFault, InterpError, Status
+from proofs.kernel.errors import InterpError, Status
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 
 T = TypeVar("T")
@@ -54,16 +54,12 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
 
 def make_answer(name: str, ask: Callable[[], Verdict]) -> Answer:
     """What a check says; every fault becomes an answer of its own kind."""
-    try:
+
+    def answer() -> Answer:
         verdict = ask()
         return Answer(render_verdict(verdict, name), verdict_record(verdict), verdict.status)
-    except InterpError as error:
-        return answer_error(error)
-    except MemoryError:
-        raise
-    except Exception as error:
-        hint = "a defect of the program: please report it with the input"
-        return answer_error(InternalFault(f"{type(error).__name__}: {error}", hint=hint))
+
+    return answer_faults(answer)
 
 
 def answer_verify(context: Path, witness: Path, options: Options, limits: Limits = DEFAULT_LIMITS) -> Answer:

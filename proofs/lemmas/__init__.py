@@ -29,7 +29,7 @@ from proofs.lemmas import (
     theorems,
     trapezoid,
 )
-from proofs.lemmas.lemma import Lemma
+from proofs.lemmas.lemma import KINDS, Lemma
 
 _ALL = (
     *(module.LEMMA for module in (hat, trapezoid, curve, dominance, equal_norms, gap)),
@@ -40,4 +40,4 @@ _ALL = (
 )
 LEMMAS: dict[str, Lemma] = {lemma.name: lemma for lemma in _ALL}
 
-__all__ = ["LEMMAS", "Lemma"]
+__all__ = ["KINDS", "LEMMAS", "Lemma"]

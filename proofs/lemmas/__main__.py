@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.lemmas import LEMMAS, Lemma
-
-KINDS = {
-    "written": "written proof, not machine-checked",
-    "symbolic": "closed by a computer algebra system",
-    "coq": "checked by Coq",
-}
+from proofs.lemmas import KINDS, LEMMAS, Lemma
 
 
 def render_lemmas() -> str:

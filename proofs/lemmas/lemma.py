@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Sequences = Sequence[Sequence[Row]]
 
+KINDS = {"coq": "Coq", "symbolic": "symbolic", "written": "written, not machine-checked"}
+
 
 @dataclass(frozen=True, slots=True)
 class Lemma:

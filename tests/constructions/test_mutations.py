@@ -5,7 +5,6 @@ Mutants are signed again, so that counts and digest are consistent and nothing b
 
 from __future__ import annotations
 
-import copy
 from fractions import Fraction
 from itertools import combinations
 
@@ -20,9 +19,11 @@ from tests.strategies import (
     leave_one_out,
     make_dataset,
     pairs_of,
+    places_of,
     to_fractions,
     to_row,
     transformer_bytes,
+    with_number,
 )
 
 SUBJECTS = {
@@ -49,28 +50,6 @@ def verdicts(dataset, mutants):
         assert (status is Status.VERIFIED) == confirmed(dataset, data)
         count, verified = count + 1, verified + (status is Status.VERIFIED)
     return count, verified
-
-
-def places_of(value, path=()):
-    """The paths of all numbers in a record."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from places_of(item, (*path, key))
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from places_of(item, (*path, i))
-    else:
-        yield path
-
-
-def with_number(blocks, path, change):
-    mutant = copy.deepcopy(blocks)
-    *steps, last = path
-    place = mutant
-    for step in steps:
-        place = place[step]
-    place[last] = str(change(Fraction(place[last])))
-    return mutant
 
 
 CHANGES = {

@@ -7,7 +7,6 @@ positive temperatures.
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import sys
@@ -32,9 +31,11 @@ from tests.strategies import (
     dataset_bytes,
     make_dataset,
     pairs_of,
+    places_of,
     to_fractions,
     to_row,
     transformer_bytes,
+    with_number,
 )
 
 TEMPERATURES = (Fraction(1), Fraction(1, 3), Fraction(1, 40))  # of (0, 1]; for (0, oo) also the next two
@@ -93,10 +94,10 @@ def list_mutants(subject: Subject) -> Iterator[Mutant]:
     def mutant(kind: str, blocks: list[dict[str, Any]], **header: Any) -> Mutant:
         return Mutant(kind, subject.encode(blocks, **header), subject.dataset, {})
 
-    for path in _places(subject.blocks):
+    for path in places_of(subject.blocks):
         kind = ".".join(str(step) for step in path[1:3])
         for label, change in CHANGES.items():
-            yield mutant(f"{kind} {label}", _with_number(subject.blocks, path, change))
+            yield mutant(f"{kind} {label}", with_number(subject.blocks, path, change))
     count = len(subject.blocks)
     for i in range(count):
         yield mutant("block dropped", subject.blocks[:i] + subject.blocks[i + 1 :])
@@ -127,27 +128,6 @@ HEADERS: dict[str, Any] = {
     "phases": [{"name": "magic", "lemma": "none", "first": 1, "last": 99, "bits": 0, "shared": True}],
     "comment": "VERIFIED",
 }
-
-
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _places(item, (*path, key))
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from _places(item, (*path, i))
-    else:
-        yield path
-
-
-def _with_number(blocks: Any, path: tuple[Any, ...], change: Callable[[Fraction], Fraction]) -> Any:
-    mutant = copy.deepcopy(blocks)
-    *steps, last = path
-    place = mutant
-    for step in steps:
-        place = place[step]
-    place[last] = str(change(Fraction(place[last])))
-    return mutant
 
 
 def _changed_statements(subject: Subject) -> Iterator[Mutant]:
