@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test slow lint bench mutants crashes fuzz coq install install-test clean
+.PHONY: demo test slow lint bench bench-engine mutants crashes fuzz coq install install-test clean
 
 $(VENV)/.core: setup.cfg pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,6 +33,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test ## VOWELS=JapaneseVowels_TRAIN.ts (UEA archive)
 	$(BIN)/python -m tests.bench.foundation $(VOWELS)
+
+bench-engine: $(VENV)/.test ## VOWELS=JapaneseVowels_TRAIN.ts; torch is timed if installed
+	$(BIN)/python -m tests.bench.engine $(VOWELS)
 
 slow: $(VENV)/.test ## all sweeps: a thousand datasets for each construction, every hostile file
 	INTERP_SLOW=1 $(BIN)/python -m pytest -q -m slow
