@@ -4,15 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test slow lint bench bench-engine mutants crashes fuzz coq install install-test clean
+.PHONY: demo test slow lint bench docs mutants source-mutants crashes fuzz coq install install-test clean
 
 $(VENV)/.core: setup.cfg pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[labels]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
 install: $(VENV)/.core
@@ -31,11 +35,11 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.test ## VOWELS=JapaneseVowels_TRAIN.ts (UEA archive)
-	$(BIN)/python -m tests.bench.foundation $(VOWELS)
+docs: $(VENV)/.docs ## the documentation as a site, in build/site; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-bench-engine: $(VENV)/.test ## VOWELS=JapaneseVowels_TRAIN.ts; torch is timed if installed
-	$(BIN)/python -m tests.bench.engine $(VOWELS)
+bench: $(VENV)/.test ## VOWELS=JapaneseVowels_TRAIN.ts (UEA archive); torch is timed if installed; takes half an hour
+	$(BIN)/python -m tests.bench $(VOWELS)
 
 slow: $(VENV)/.test ## all sweeps: a thousand datasets for each construction, every hostile file
 	INTERP_SLOW=1 $(BIN)/python -m pytest -q -m slow
@@ -43,8 +47,12 @@ slow: $(VENV)/.test ## all sweeps: a thousand datasets for each construction, ev
 mutants: $(VENV)/.test ## changed witnesses, statements and claims of every construction, with the table
 	$(BIN)/python -m tests.mutants.campaign
 
+source-mutants: $(VENV)/.test ## faults planted in the source of the kernel by mutmut; takes an hour
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mutation]'
+	$(BIN)/python -m tests.mutants.source
+
 crashes: $(VENV)/.test ## kill -9 at random moments, 100 times
-	INTERP_KILLS=100 $(BIN)/python -m pytest -q tests/hostile/test_crashes.py
+	INTERP_KILLS=100 $(BIN)/python -m pytest -q tests/hostile/test_crashes.py tests/shards/test_crashes.py
 
 fuzz: $(VENV)/.test ## coverage-guided fuzzing of the readers for FUZZ_SECONDS (default 300)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'

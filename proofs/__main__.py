@@ -10,20 +10,23 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from proofs.double import double_check
+from proofs.double import ONE_HEAD, double_check, is_plain
 from proofs.guard import Answer, Bounds, run_guarded
 from proofs.kernel.check import DENSE, Mismatch, Passes, Progress, Verdict, check
 from proofs.kernel.decode import decode_dataset, decode_transformer
-from proofs.kernel.errors import InternalFault, InterpError, LimitReached, MalformedInput, Status
+from proofs.kernel.errors import InternalFault, InterpError, LimitReached, MalformedInput, Status, UsageError
 from proofs.kernel.model import Transformer
 from proofs.kernel.rational import Limits, coordinates_of, rational_text
-from proofs.kernel.statement import Claim, Dataset, make_claim
+from proofs.kernel.statement import Claim, Dataset, Mask, Readout, make_claim
+from proofs.shards.check import DASK, JOBS, RESUME, Sharding, check_in_shards
 
+T = TypeVar("T")
+DECODED_AT_ONCE = 8_000_000  # bytes of JSON lines; a longer transformer is read window by window
 DOUBLE = "ask a second, independent checker too; a disagreement is an internal fault"
 PARANOID = "the kernel's dense pass alone, without the fast engine"
 
@@ -37,6 +40,8 @@ class Options:
     max_width: int | None = None
     max_blocks: int | None = None
     max_parameters: int | None = None
+    mask: str = Mask.NONE.value
+    readout: str = Readout.ALL.value
 
     def claim(self, dataset: Dataset) -> Claim:
         """The claim for this dataset."""
@@ -45,14 +50,23 @@ class Options:
 
 def read_bytes(path: Path, limits: Limits) -> bytes:
     """The content of a regular file. Raises: MalformedInput, LimitReached."""
+    return _read(path, limits, lambda size: path.read_bytes())
+
+
+def _read(path: Path, limits: Limits, read: Callable[[int], T]) -> T:
+    """What ``read`` makes of a regular file of that size. Raises: MalformedInput, LimitReached."""
     try:
         if not path.is_file():
             raise MalformedInput("no such file" if not path.exists() else "not a regular file", file=str(path))
-        if path.stat().st_size > limits.max_bytes:
+        size = path.stat().st_size
+        if size > limits.max_bytes:
             raise LimitReached(f"more than {limits.max_bytes} bytes", hint="raise --max-bytes", file=str(path))
-        return path.read_bytes()
+        return read(size)
     except OSError as error:
         raise MalformedInput(f"cannot be read: {error.strerror}", file=str(path)) from error
+    except InterpError as error:
+        error.file = str(path)
+        raise
 
 
 def read_dataset(path: Path, limits: Limits) -> Dataset:
@@ -65,12 +79,40 @@ def read_dataset(path: Path, limits: Limits) -> Dataset:
 
 
 def read_transformer(path: Path, limits: Limits) -> Transformer:
-    """The transformer in a file, faults carrying the file's name."""
-    try:
-        return decode_transformer(read_bytes(path, limits), limits)
-    except InterpError as error:
-        error.file = str(path)
-        raise
+    """The transformer in a file of either form, faults carrying the file's name.
+
+    The binary form and long JSON lines stay in their file: a block is decoded, and its faults are found, when a pass
+    comes to it.
+    """
+
+    def read(size: int) -> Transformer:
+        if is_binary(path):
+            from proofs.witness.arrays import read_arrays
+
+            return read_arrays(path, limits)
+        if size > DECODED_AT_ONCE:
+            from proofs.witness.lines import read_lines
+
+            return read_lines(path, limits)
+        return decode_transformer(path.read_bytes(), limits)
+
+    return _read(path, limits, read)
+
+
+def is_binary(path: Path) -> bool:
+    """Whether a file begins as a zip archive does."""
+    with path.open("rb") as stream:
+        return stream.read(4) == b"PK\x03\x04"
+
+
+def refuse_double(witnesses: Iterable[Path], options: Options) -> None:
+    """Raises UsageError for a file or a claim that the second checker does not know."""
+    if not is_plain(asdict(options)):
+        raise UsageError(ONE_HEAD, "--double")
+    for path in witnesses:
+        if path.is_file() and is_binary(path):
+            hint = f"interp convert {path} T.jsonl"
+            raise UsageError("the second checker reads JSON lines only", "--double", hint, str(path))
 
 
 def render_verdict(verdict: Verdict, name: str = "") -> str:
@@ -110,6 +152,8 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
         "exit_code": verdict.status.exit_code,
         "claim": {
             "temperatures": str(claim.temperatures),
+            "mask": claim.mask.value,
+            "readout": claim.readout.value,
             "max_width": claim.max_width,
             "max_blocks": claim.max_blocks,
             "max_parameters": claim.max_parameters,
@@ -168,17 +212,24 @@ def answer_check(
     progress: Progress | None = None,
     notes: tuple[str, ...] = (),
     passes: Passes = DENSE,
+    sharding: Sharding | None = None,
 ) -> Answer:
     """Checks one witness file against one dataset; every fault becomes an answer of its own kind.
 
     ``notes`` are told with the verdict, for instance that the dataset was read outside the kernel. ``passes`` are the
-    kernel's dense ones, or the engine's (``choose_passes``).
+    kernel's dense ones, or the engine's (``choose_passes``); with ``sharding`` they run on ranges of pairs.
     """
 
     def ask() -> Answer:
         statement = read_dataset(dataset, limits) if isinstance(dataset, Path) else dataset
         claim = options.claim(statement)
-        verdict = check(statement, read_transformer(witness, limits), claim, limits, progress, passes)
+        transformer = read_transformer(witness, limits)
+        if sharding is not None and sharding.wanted:
+            # a cluster has its own files
+            content = read_bytes(witness, limits) if sharding.dask is not None else str(witness.resolve())
+            verdict = check_in_shards(statement, transformer, content, claim, sharding, limits, progress, passes)
+        else:
+            verdict = check(statement, transformer, claim, limits, progress, passes)
         verdict = replace(verdict, notes=verdict.notes + notes)
         return Answer(render_verdict(verdict, str(witness)), verdict_record(verdict), verdict.status)
 
@@ -234,9 +285,14 @@ def main(arguments: list[str] | None = None) -> int:
     command.add_argument("--temperatures", help="0, (0,T], [0,T], (0,oo), [0,oo) or one T")
     for name in ("width", "blocks", "parameters"):
         command.add_argument(f"--max-{name}", type=int)
+    for name, words in (("mask", Mask), ("readout", Readout)):
+        command.add_argument(f"--{name}", choices=[word.value for word in words], default=next(iter(words)).value)
     command.add_argument("--json", action="store_true")
     command.add_argument("--paranoid", action="store_true", help=PARANOID)
     command.add_argument("--double", action="store_true", help=DOUBLE)
+    command.add_argument("--jobs", type=int, default=1, help=JOBS)
+    command.add_argument("--dask", metavar="SCHEDULER", help=DASK)
+    command.add_argument("--resume", type=Path, metavar="JOURNAL", help=RESUME)
     add_limit_options(command)
     given = parser.parse_args(arguments)
     options = Options(*(getattr(given, field.name) for field in fields(Options)))
@@ -245,10 +301,13 @@ def main(arguments: list[str] | None = None) -> int:
     passes = choose_passes(given.paranoid)
 
     def work() -> Answer:
-        answer = answer_check(given.data, given.witness, options, limits, passes=passes)
+        if given.double:
+            refuse_double([given.witness], options)
+        sharding = Sharding(given.jobs, given.dask, given.resume)
+        answer = answer_check(given.data, given.witness, options, limits, passes=passes, sharding=sharding)
         return double_check(answer, given.data, given.witness, asdict(options)) if given.double else answer
 
-    answer = run_guarded(work, bounds)
+    answer = run_guarded(lambda: answer_faults(work), bounds)
     return print_answer(json.dumps(answer.record, indent=2) if given.json else answer.text, answer.status).exit_code
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import select
 import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from typing import Any
 from proofs.kernel.errors import Status
 
 CHUNK = 1 << 16
+WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,13 @@ def run_guarded(work: Callable[[], Answer], bounds: Bounds = DEFAULT_BOUNDS) -> 
     if not hasattr(os, "fork"):
         return work()
     reader, writer = os.pipe()
+    parent = os.getpid()
     with warnings.catch_warnings():  # the child starts no thread and takes no lock of another one
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         os.close(reader)
+        end_with_parent(parent)
         _answer_and_exit(work, bounds, writer)
     os.close(writer)
     data, in_time = _read_until(reader, time.monotonic() + bounds.max_seconds)
@@ -66,6 +70,17 @@ def run_guarded(work: Callable[[], Answer], bounds: Bounds = DEFAULT_BOUNDS) -> 
     if code in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGBUS):
         return refuse(Status.LIMIT, f"more than {bounds.max_memory} megabytes of memory", "raise --max-memory")
     return _decode(data, code)
+
+
+def end_with_parent(parent: int) -> None:
+    """From now on this process ends soon after its parent, whose id is given: nobody would read its answer."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH_SECONDS)
+        os._exit(Status.FAULT.exit_code)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def refuse(status: Status, message: str, hint: str) -> Answer:

@@ -93,7 +93,7 @@ def places_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
     elif isinstance(value, list):
         for i, item in enumerate(value):
             yield from places_of(item, (*path, i))
-    else:
+    elif value != "causal":  # the one word of the format
         yield path
 
 
@@ -245,9 +245,9 @@ def squares(draw: st.DrawFn, dimension: int, scale: str, left: str, right: str) 
 
 
 @st.composite
-def attentions(draw: st.DrawFn, dimension: int) -> dict[str, Any]:
-    """Self-attention layers."""
-    record = {"rho": draw(numbers)}
+def heads(draw: st.DrawFn, dimension: int) -> dict[str, Any]:
+    """A and V, or one of them, or none."""
+    record = {}
     for name, parts in (("A", ("alpha", "p", "q")), ("V", ("beta", "r", "t"))):
         if draw(st.integers(0, 3)):
             record[name] = draw(squares(dimension, *parts))
@@ -255,15 +255,24 @@ def attentions(draw: st.DrawFn, dimension: int) -> dict[str, Any]:
 
 
 @st.composite
-def transformers(draw: st.DrawFn, dimension: int, max_blocks: int = 4) -> bytes:
-    """The file of an arbitrary small transformer."""
+def attentions(draw: st.DrawFn, dimension: int, plain: bool = True) -> dict[str, Any]:
+    """Self-attention layers: ``plain`` ones, or with one to three heads and perhaps a causal mask."""
+    record = {"rho": draw(numbers)}
+    count = 1 if plain else draw(st.integers(1, 3))
+    record |= draw(heads(dimension)) if count == 1 else {"heads": [draw(heads(dimension)) for _ in range(count)]}
+    return record if plain or draw(st.booleans()) else record | {"mask": "causal"}
+
+
+@st.composite
+def transformers(draw: st.DrawFn, dimension: int, max_blocks: int = 4, plain: bool = True) -> bytes:
+    """The file of an arbitrary small transformer, its attention ``plain`` or not."""
     blocks = []
     for _ in range(draw(st.integers(0, max_blocks))):
         block: dict[str, Any] = {}
         if draw(st.booleans()):
             block["ff"] = draw(feed_forwards(dimension))
         if draw(st.booleans()):
-            block["sa"] = draw(attentions(dimension))
+            block["sa"] = draw(attentions(dimension, plain))
         blocks.append(block)
     return transformer_bytes(dimension, blocks)
 

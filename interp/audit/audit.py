@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interp.audit.rank import find_low_rank
-from interp.constructions.catalogue import CONSTRUCTIONS, PAPER, Construction
+from interp.constructions.catalogue import EVERY, PAPER, Construction
 from interp.transformers.ledger import Phase, decode_phases
 from proofs.kernel.counts import Counts, count_transformer
 from proofs.kernel.model import Transformer
@@ -80,7 +80,7 @@ def audit_transformer(
 ) -> Audit:
     """The audit of a transformer; ``temperatures`` (the user's claim) selects the theorem. Raises: MalformedInput."""
     counts = count_transformer(transformer)
-    construction = CONSTRUCTIONS.get(str(transformer.header.get("construction")))
+    construction = EVERY.get(str(transformer.header.get("construction")))
     comparisons = []
     if dataset is not None:
         comparisons += _compare_with_theorems(counts, dataset, temperatures, construction)
@@ -92,14 +92,14 @@ def audit_transformer(
     ):
         if allowed is not None:
             comparisons.append(Comparison(name, found, allowed, f"--max-{name}"))
-    acting = [b.attention for b in transformer.blocks if not b.attention.V.is_zero(transformer.dimension)]
+    acting = [head for block in transformer.blocks for head in block.attention.find_acting(transformer.dimension)]
     return Audit(
         counts,
         tuple(_audit_phases(transformer, dataset, construction)),
-        max((find_low_rank(layer.A, transformer.dimension) for layer in acting), default=0),
+        max((find_low_rank(head.A, transformer.dimension) for head in acting), default=0),
         tuple(comparisons),
         construction.name if construction else "unknown",
-        any(layer.V.left is not None for layer in acting),
+        any(head.V.left is not None for head in acting),
         None if dataset is None else len({row for pair in dataset.pairs for row in pair.output}),
     )
 

@@ -16,7 +16,7 @@ from proofs.kernel.errors import Status
 from proofs.kernel.model import Block, Transformer
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 from proofs.kernel.softmax import apply_block_boxes, mean_up_to
-from proofs.kernel.statement import Dataset
+from proofs.kernel.statement import Dataset, Readout
 
 RELATIVE_STEP = fmpq(1, 1 << 10)
 LARGEST_POWER = 1 << 10  # temperatures between 2^-1024 and 2^1024 are searched
@@ -35,7 +35,11 @@ class TemperatureRange:
 
 
 def find_largest_temperature(
-    dataset: Dataset, transformer: Transformer, limits: Limits = DEFAULT_LIMITS, step: Step = lambda text: None
+    dataset: Dataset,
+    transformer: Transformer,
+    limits: Limits = DEFAULT_LIMITS,
+    step: Step = lambda text: None,
+    readout: Readout = Readout.ALL,
 ) -> TemperatureRange:
     """Bisection on dyadics until the failing temperature is within 2^-10 (relative) of the certified one.
 
@@ -45,7 +49,7 @@ def find_largest_temperature(
 
     def ask(tau: fmpq | None) -> Obligation:
         step("every temperature" if tau is None else f"tau = {tau}")
-        return run_boxes(dataset, transformer, mean_up_to(tau), limits, start=start)
+        return run_boxes(dataset, transformer, mean_up_to(tau), readout, limits, start=start)
 
     answer = ask(None)
     if answer.status is Status.VERIFIED:
@@ -102,5 +106,4 @@ def _run_independent_blocks(
 
 
 def _depends_on_temperature(block: Block, dimension: int) -> bool:
-    attention = block.attention
-    return not attention.V.is_zero(dimension) and not attention.A.is_zero(dimension)
+    return any(not head.A.is_zero(dimension) for head in block.attention.find_acting(dimension))

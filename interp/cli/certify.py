@@ -13,6 +13,7 @@ import click
 
 from interp.cli.claim import claim_options
 from interp.cli.output import json_option, leave, limit_options, print_result
+from interp.cli.progress import progress_options, step_spinner
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import is_kernel_format, load_dataset
 from interp.export.coq import ARITHMETICS, emit_certificate
@@ -32,6 +33,7 @@ from proofs.kernel.rational import Limits
 @reading_options
 @limit_options
 @json_option
+@progress_options
 def certify(
     transformer: Path,
     data: Path,
@@ -57,7 +59,9 @@ def certify(
     lines = [f"{output}: {len(text)} bytes, claims {claim}"]
     status = Status.VERIFIED
     if check:
-        problem = _check(output, data, transformer)
+        with step_spinner("certify") as announce:
+            announce("coqc")
+            problem = _check(output, data, transformer)
         status = Status.VERIFIED if problem is None else Status.REFUTED
         record["checked"] = problem is None
         lines.append(problem or "coqc accepts it, and its numbers are those of the files")

@@ -6,7 +6,22 @@ import click
 
 from interp.cli.output import pack_options
 from proofs.__main__ import Options
+from proofs.kernel.statement import Mask, Readout
 
+mask_option = click.option(
+    "--mask",
+    type=click.Choice([mask.value for mask in Mask]),
+    default=Mask.NONE.value,
+    show_default=True,
+    help="Causal: token i attends to tokens up to i, in every layer.",
+)
+readout_option = click.option(
+    "--readout",
+    type=click.Choice([readout.value for readout in Readout]),
+    default=Readout.ALL.value,
+    show_default=True,
+    help="Last: the last m_j tokens of T(X_j) are Y_j.",
+)
 claim_options = pack_options(
     Options,
     "options",
@@ -15,4 +30,6 @@ claim_options = pack_options(
     click.option("--max-width", type=click.IntRange(min=0), help="Default: 4."),
     click.option("--max-blocks", type=click.IntRange(min=0), help="Default: the theorem's bound for DATA."),
     click.option("--max-parameters", type=click.IntRange(min=0), help="Default: (10 d + 8) x blocks."),
+    mask_option,
+    readout_option,
 )

@@ -10,7 +10,8 @@ import click
 
 from interp.api import check_hypotheses, make_transformer, verify
 from interp.audit.compare import Built, build_all
-from interp.cli.output import json_option, limit_options, print_result, quiet_option, render_table, step_spinner
+from interp.cli.output import json_option, limit_options, print_result, render_table
+from interp.cli.progress import progress_options, step_spinner
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import load_dataset
 from proofs.kernel.rational import Limits, rational_text, short_decimal
@@ -41,7 +42,7 @@ COLUMNS = {  # title -> key of the record
 @reading_options
 @limit_options
 @json_option
-@quiet_option
+@progress_options
 def compare(
     data: Path,
     seed: int,
@@ -50,7 +51,6 @@ def compare(
     reading: ReadOptions,
     limits: Limits,
     as_json: bool,
-    quiet: bool,
 ) -> None:
     """Build every construction for DATA and compare blocks, parameters, bits, norm, temperatures and times.
 
@@ -60,7 +60,7 @@ def compare(
     check_hypotheses(dataset, allow_repeats)
     targets = len({row for pair in dataset.pairs for row in pair.output})
     records = []
-    with step_spinner("compare", quiet) as step:
+    with step_spinner("compare") as step:
         for built in build_all(dataset, seed):
             step(built.construction.name)
             records.append(_record(built, dataset, targets, None if no_verify else limits))

@@ -8,14 +8,18 @@ from typing import Any
 
 import click
 
+from interp.cli.claim import mask_option, readout_option
 from interp.cli.output import json_option, leave, limit_options, print_result
+from interp.cli.progress import progress_options, step_spinner
 from interp.cli.reading import ReadOptions, reading_options
+from interp.constructions.catalogue import CAUSAL
+from interp.constructions.causal import find_causal_violations
 from interp.datasets.convert import convert_dataset
 from interp.datasets.doctor import Examination, examine
 from interp.datasets.read import load_dataset
 from interp.datasets.summary import Summary, summarise
 from interp.datasets.violation import Violation
-from proofs.kernel.errors import Status
+from proofs.kernel.errors import Status, UsageError
 from proofs.kernel.rational import Limits
 
 MAX_SHOWN = 100  # violations of one kind in the table; --json has all
@@ -29,17 +33,30 @@ def dataset() -> None:
 @dataset.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--allow-repeats", is_flag=True, help="Accept repeated input tokens, as build --allow-repeats does.")
+@mask_option
+@readout_option
 @reading_options
 @limit_options
 @json_option
-def check(file: Path, allow_repeats: bool, reading: ReadOptions, limits: Limits, as_json: bool) -> None:
+@progress_options
+def check(
+    file: Path, allow_repeats: bool, mask: str, readout: str, reading: ReadOptions, limits: Limits, as_json: bool
+) -> None:
     """List all violations in FILE, with fixes.
 
-    A violation is whatever makes FILE no dataset, or breaks a hypothesis of the theorems. Nothing is written.
-    Exit code 0 if there is none, 12 otherwise.
+    A violation is whatever makes FILE no dataset, or breaks a hypothesis of the theorems; for --mask causal --readout
+    last, whatever no such transformer can do. Nothing is written. Exit code 0 if there is none, 12 otherwise.
     """
-    examination = examine(file, reading, limits, allow_repeats)
-    summary = summarise(examination.dataset) if examination.dataset is not None else None
+    if (mask, readout) not in (("none", "all"), (CAUSAL.mask, CAUSAL.readout)):
+        raise UsageError("--mask causal and --readout last go together", "--mask", "no theorem is about one of them")
+    if allow_repeats and mask == CAUSAL.mask:
+        raise UsageError("a token may not repeat under a mask", "--allow-repeats")
+    with step_spinner("check") as announce:
+        announce("reading")
+        examination = examine(file, reading, limits, allow_repeats)
+        summary = summarise(examination.dataset) if examination.dataset is not None else None
+        if mask == CAUSAL.mask and examination.dataset is not None:
+            examination = Examination(examination.dataset, find_causal_violations(examination.dataset))
     status = Status.MALFORMED if examination.violations else Status.VERIFIED
     record = {
         "file": str(file),
@@ -69,12 +86,15 @@ def show(file: Path, reading: ReadOptions, limits: Limits, as_json: bool) -> Non
 @reading_options
 @limit_options
 @json_option
+@progress_options
 def convert(source: Path, target: Path, reading: ReadOptions, limits: Limits, as_json: bool) -> None:
     """Write IN as OUT, without loss.
 
     OUT ends in .json, .jsonl or .npz. It is read back, and must hold the same dataset, before it is put in place.
     """
-    summary = summarise(convert_dataset(source, target, reading, limits))
+    with step_spinner("convert") as announce:
+        announce("reading, writing, reading back")
+        summary = summarise(convert_dataset(source, target, reading, limits))
     print_result(_render_summary(target, summary), {"file": str(target)} | asdict(summary), as_json)
 
 

@@ -15,7 +15,20 @@ from proofs.kernel.errors import Status
 from proofs.selftest import run_selftests
 
 PACKAGES = ("python-flint", "numpy", "sympy", "mpmath", "networkx", "click", "rich")
-OPTIONAL = ("torch", "onnx", "onnxruntime", "matplotlib", "plotly", "joblib", "dask", "aeon", "scikit-learn")
+OPTIONAL = (
+    "torch",
+    "safetensors",
+    "onnx",
+    "onnxruntime",
+    "z3-solver",
+    "cvc5",
+    "matplotlib",
+    "plotly",
+    "joblib",
+    "dask",
+    "aeon",
+    "scikit-learn",
+)
 TRUST = (
     "every verdict: proofs/kernel, CPython and its standard library, python-flint (FLINT) for integers and rationals",
     "default verification: also proofs/engine where the verdict names it; --paranoid uses the kernel alone",

@@ -19,10 +19,9 @@ from interp.cli.output import (
     limit_options,
     pack_options,
     print_result,
-    quiet_option,
     render_table,
-    step_spinner,
 )
+from interp.cli.progress import progress_options, step_spinner
 from interp.files.write import write_file
 from interp.functional_gd.advice import advise
 from interp.functional_gd.build import build_descent
@@ -249,7 +248,7 @@ def symmetry(
 @click.option("--tasks", type=click.IntRange(min=2), default=32, show_default=True)
 @click.option("--seed", default="0", show_default=True)
 @json_option
-@quiet_option
+@progress_options
 def experiment(
     data: str,
     activations: tuple[str, ...],
@@ -258,7 +257,6 @@ def experiment(
     tasks: int,
     seed: str,
     as_json: bool,
-    quiet: bool,
 ) -> None:
     """Mean squared loss on random tasks: matching and mismatching kernels, by depth and context length."""
     names = activations or ACTIVATIONS
@@ -266,7 +264,7 @@ def experiment(
         parse_kernel(name, DIMENSION)
     depths, sizes = _counts(layers, "--layers", 100), _counts(lengths, "--lengths", 10 * LARGEST_CONTEXT)
     table, records = [], []
-    with step_spinner("experiment", quiet) as announce:
+    with step_spinner("experiment") as announce:
         for length in sizes:
             for depth in depths:
                 losses = {}

@@ -1,18 +1,15 @@
-"""Untrusted. What every command shares: text or JSON on standard output, progress on standard error, limits."""
+"""Untrusted. What every command shares: text or JSON on standard output, limits."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from typing import Any, NoReturn
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -22,7 +19,6 @@ from proofs.kernel.errors import Status
 from proofs.kernel.rational import Limits
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-quiet_option = click.option("--quiet", is_flag=True, help="No progress bar.")
 
 
 Decorator = Callable[[Any], Any]
@@ -43,6 +39,11 @@ def pack_options(record: type, name: str, *options: Decorator) -> Decorator:
         return decorated
 
     return decorate
+
+
+def sentence(text: str) -> str:
+    """A help text as a sentence."""
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _counts(record: type) -> list[Decorator]:
@@ -83,26 +84,3 @@ def render_table(title: str, columns: list[str], rows: list[list[str]]) -> str:
     with console.capture() as captured:
         console.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
-
-
-@contextmanager
-def progress_bar(label: str, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar "block k of L" on standard error; silent unless that is a terminal."""
-    console = Console(stderr=True)
-    if quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("block"), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as progress:
-        task = progress.add_task(label, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-@contextmanager
-def step_spinner(label: str, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """A spinner that names the current step, on standard error; silent unless that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda text: None
-        return
-    with Console(stderr=True).status(label) as status:
-        yield lambda text: status.update(f"{label}: {text}")

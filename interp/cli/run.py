@@ -11,9 +11,11 @@ import click
 from flint import fmpq
 
 from interp.cli.output import json_option, limit_options, print_result
+from interp.cli.progress import progress_bar, progress_options
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import load_dataset
 from interp.execution.approximate import approx_run, find_arithmetic
+from interp.transformers.ledger import decode_phases
 from proofs.__main__ import read_bytes, read_transformer
 from proofs.kernel.decode import decode_json, decode_tokens
 from proofs.kernel.errors import MalformedInput, UsageError
@@ -32,6 +34,7 @@ from proofs.kernel.rational import Limits, Row, coordinates_of, parse_rational, 
 @reading_options
 @limit_options
 @json_option
+@progress_options
 def run(
     transformer: Path,
     tokens: Path,
@@ -53,14 +56,18 @@ def run(
     for i, row in enumerate(rows):
         if len(row) - 1 != model.dimension:
             raise MalformedInput(f"{len(row) - 1} coordinates, expected {model.dimension}", f"$[{i}]", file=str(tokens))
-    states = list(_states(model, rows, arithmetic, parse_rational(temperature, "--temperature"), limits))
-    shown = states if trace else states[-1:]
+    states: list[Any] = []
+    tau = parse_rational(temperature, "--temperature")
+    with progress_bar("run", phases=decode_phases(model.header)) as progress:
+        for k, state in enumerate(_states(model, rows, arithmetic, tau, limits)):
+            states[len(states) if trace else 0 :] = [state]
+            progress(k, len(model.blocks))
     if as_json:
-        record = {"arithmetic": arithmetic, "exact": arithmetic == "rational", "tokens": shown[-1]}
-        print_result("", record | ({"trace": shown} if trace else {}), True)
+        record = {"arithmetic": arithmetic, "exact": arithmetic == "rational", "tokens": states[-1]}
+        print_result("", record | ({"trace": states} if trace else {}), True)
         return
     lines = []
-    for k, state in enumerate(shown):
+    for k, state in enumerate(states):
         if trace:
             lines.append(f"after block {k}:" if k else "input:")
         lines += ["  (" + ", ".join(token) + ")" for token in state]
@@ -73,8 +80,10 @@ def _read_tokens(path: Path, pair: int | None, reading: ReadOptions, limits: Lim
     if pair is not None:
         pairs = load_dataset(path, reading, limits).pairs
         if pair >= len(pairs):
-            raise UsageError(f"pair {pair} of {len(pairs)}", "--pair")
+            raise UsageError(f"there is no pair {pair}", "--pair", f"they are numbered from 0 to {len(pairs) - 1}")
         return list(pairs[pair].input)
+    if str(path).startswith("["):
+        raise UsageError("tokens come from a file", "TOKENS", f"or from standard input: echo '{path}' | interp run T -")
     data = sys.stdin.buffer.read() if str(path) == "-" else read_bytes(path, limits)
     record: Any = decode_json(data, str(path))
     if isinstance(record, dict):

@@ -9,30 +9,39 @@ import click
 from flint import fmpq
 
 from interp.audit.temperature import TemperatureRange, find_largest_temperature
-from interp.cli.output import json_option, leave, limit_options, print_result, quiet_option, step_spinner
+from interp.cli.claim import readout_option
+from interp.cli.output import json_option, leave, limit_options, print_result
+from interp.cli.progress import progress_options, step_spinner
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import load_dataset
 from proofs.__main__ import read_transformer
 from proofs.kernel.errors import Status, UsageError
 from proofs.kernel.rational import Limits, rational_text, short_decimal
+from proofs.kernel.statement import Readout
 
 
 @click.command()
 @click.argument("transformer", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
+@readout_option
 @reading_options
 @limit_options
 @json_option
-@quiet_option
+@progress_options
 def temperature(
-    transformer: Path, data: Path, reading: ReadOptions, limits: Limits, as_json: bool, quiet: bool
+    transformer: Path,
+    data: Path,
+    readout: str,
+    reading: ReadOptions,
+    limits: Limits,
+    as_json: bool,
 ) -> None:
     """Find the largest tau* with T(X_j) = Y_j certified at every temperature in (0, tau*]."""
     model, dataset = read_transformer(transformer, limits), load_dataset(data, reading, limits)
     if model.dimension != dataset.dimension:
         raise UsageError(f"the transformer has dimension {model.dimension}, the dataset {dataset.dimension}")
-    with step_spinner("temperature", quiet) as step:
-        found = find_largest_temperature(dataset, model, limits, step)
+    with step_spinner("temperature") as step:
+        found = find_largest_temperature(dataset, model, limits, step, Readout(readout))
     print_result(_render(found), _record(found), as_json)
     leave(Status.VERIFIED if found.all_positive or found.certified is not None else Status.UNDECIDED)
 

@@ -9,16 +9,31 @@ from pathlib import Path
 import click
 
 from interp.cli.claim import claim_options
-from interp.cli.output import bound_options, json_option, leave, limit_options, print_result, progress_bar, quiet_option
+from interp.cli.output import bound_options, limit_options, pack_options, sentence
+from interp.cli.progress import progress_bar, progress_options
 from interp.cli.reading import ReadOptions, reading_options
+from interp.cli.reporting import Reporting, faults_reported, finish, reporting_options
 from interp.datasets.read import is_kernel_format, load_dataset
-from proofs.__main__ import DOUBLE, PARANOID, Options, answer_check, answer_error, choose_passes
+from interp.reports.report import checks_of, make_report
+from interp.transformers.files import peek_phases
+from proofs.__main__ import (
+    DOUBLE,
+    PARANOID,
+    Options,
+    answer_check,
+    answer_error,
+    choose_passes,
+    is_binary,
+    refuse_double,
+)
 from proofs.double import double_check
 from proofs.guard import Answer, Bounds, run_guarded
 from proofs.kernel.decode import TRANSFORMER_FORMAT
 from proofs.kernel.errors import InterpError, MalformedInput, UsageError
 from proofs.kernel.rational import Limits
 from proofs.kernel.statement import Dataset
+from proofs.shards.check import DASK, JOBS, RESUME, Sharding
+from proofs.witness.arrays import ARRAYS_FORMAT
 
 OUTSIDE_KERNEL = "the dataset was read by interp/datasets, outside the kernel; convert it to JSON to check the reading"
 
@@ -31,9 +46,16 @@ OUTSIDE_KERNEL = "the dataset was read by interp/datasets, outside the kernel; c
 @limit_options
 @bound_options
 @click.option("--paranoid", is_flag=True, help=f"Run {PARANOID}.")
-@click.option("--double", is_flag=True, help=DOUBLE[0].upper() + DOUBLE[1:] + ".")
-@json_option
-@quiet_option
+@click.option("--double", is_flag=True, help=sentence(DOUBLE))
+@pack_options(
+    Sharding,
+    "sharding",
+    click.option("--jobs", type=int, default=1, show_default=True, metavar="K", help=sentence(JOBS)),
+    click.option("--dask", metavar="SCHEDULER", help=sentence(DASK)),
+    click.option("--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=sentence(RESUME)),
+)
+@reporting_options
+@progress_options
 def verify(
     transformers: tuple[Path, ...],
     data: Path,
@@ -43,17 +65,26 @@ def verify(
     bounds: Bounds,
     paranoid: bool,
     double: bool,
-    as_json: bool,
-    quiet: bool,
+    sharding: Sharding,
+    reporting: Reporting,
 ) -> None:
     """Prove T(X_j) = Y_j for every pair of DATA, exactly, for each transformer file (or all in a folder)."""
-    if double and not is_kernel_format(data, reading):
-        raise UsageError("the second checker reads JSON only", "--double", "interp dataset convert DATA data.json")
-    found = find_transformers(transformers)
-    answers = check_files(found, data, options, reading, limits, bounds, quiet, paranoid, double)
-    records = [answer.record for answer in answers]
-    print_result("\n".join(answer.text for answer in answers), records[0] if len(records) == 1 else records, as_json)
-    leave(max((answer.status for answer in answers), key=lambda status: status.exit_code))
+    with faults_reported("verify", transformers[0], reporting):
+        if double and not is_kernel_format(data, reading):
+            raise UsageError("the second checker reads JSON only", "--double", "interp dataset convert DATA data.json")
+        found = find_transformers(transformers)
+        if sharding.resume is not None and len(found) > 1:
+            raise UsageError("a journal is about one transformer", "--resume", "verify them one by one")
+        if double:
+            refuse_double(found, options)
+        answers = check_files(found, data, options, reading, limits, bounds, paranoid, double, sharding)
+        checks = [check for file, answer in zip(found, answers, strict=False) for check in checks_of(answer, str(file))]
+        status = max((answer.status for answer in answers), key=lambda status: status.exit_code)
+        records = [answer.record for answer in answers]
+        text = "\n".join(answer.text for answer in answers)
+        record = records[0] if len(records) == 1 else records
+        report = make_report("verify", checks, status, text, record, str(found[0]))
+    finish(report, reporting)
 
 
 def check_files(
@@ -63,9 +94,9 @@ def check_files(
     reading: ReadOptions,
     limits: Limits,
     bounds: Bounds,
-    quiet: bool,
     paranoid: bool = False,
     double: bool = False,
+    sharding: Sharding | None = None,
 ) -> list[Answer]:
     """One answer a file; JSON datasets go to the kernel as bytes, others are read first and the verdict says so."""
     statement: Dataset | Path = data
@@ -77,8 +108,9 @@ def check_files(
             return [answer_error(error)]
 
     def check_one(file: Path) -> Answer:
-        with progress_bar(f"verify {file.name}", quiet) as progress:
-            answer = answer_check(statement, file, options, limits, progress, notes, choose_passes(paranoid))
+        unit = "pair" if sharding is not None and sharding.wanted else "block"
+        with progress_bar(f"verify {file.name}", unit, peek_phases(file)) as progress:
+            answer = answer_check(statement, file, options, limits, progress, notes, choose_passes(paranoid), sharding)
         return double_check(answer, data, file, asdict(options)) if double else answer
 
     return [run_guarded(partial(check_one, file), bounds) for file in files]
@@ -91,13 +123,16 @@ def find_transformers(paths: tuple[Path, ...]) -> list[Path]:
         if not path.is_dir():
             found.append(path)
             continue
-        inside = [file for file in sorted(path.glob("*.jsonl")) if _looks_like_transformer(file)]
+        candidates = sorted((*path.glob("*.jsonl"), *path.glob("*.npz")))
+        inside = [file for file in candidates if _looks_like_transformer(file)]
         if not inside:
-            raise MalformedInput("the folder holds no transformer file (*.jsonl)", file=str(path))
+            raise MalformedInput("the folder holds no transformer file (*.jsonl, *.npz)", file=str(path))
         found += inside
     return found
 
 
 def _looks_like_transformer(file: Path) -> bool:
     with file.open("rb") as stream:
+        if is_binary(file):
+            return ARRAYS_FORMAT.encode() in stream.read(1000)  # of its first member
         return TRANSFORMER_FORMAT.encode() in stream.readline(1_000_000)

@@ -1,4 +1,4 @@
-"""Untrusted. Closed bounds for the blocks of ``compact``, ``peeling``, ``resnet`` (docs/explanation/compact.md).
+"""Untrusted. Closed bounds for the blocks of our constructions (docs/explanation/compact.md, frontier.md).
 
 N sequences, M = sum of m_j, N_2 = #{j : m_j >= 2}, N_c = #{j : m_j < n_j}, M' different targets, k kinks of the
 signature (at most N - 1), K binary digits of the lift. n_j and m_j count different tokens.
@@ -11,7 +11,9 @@ from itertools import pairwise
 
 from flint import fmpq
 
+from interp.stages.codes import count_code_blocks
 from interp.stages.hat import count_layers
+from interp.stages.prefixes import mark_prefixes
 from interp.stages.tokens import power_of_two_above
 from proofs.kernel.statement import Dataset
 
@@ -38,10 +40,10 @@ def count_key_bound(num_pairs: int, num_outputs: int, num_collapsed: int, num_ta
     return signature + count_layers(num_outputs + num_collapsed) + count_layers(num_targets)
 
 
-def count_peeling_bound(peeled: Sequence[int], num_kinks: int = 0) -> int:
+def count_peeling_bound(peeled: Sequence[int], num_kinks: int = 0, heads: int = 1) -> int:
     """B: peeled[j] = min(m, n_j), m = max m_j; if m_j = peeled[j] for all j, m + 1 + ceil(M / 4) for k <= 3."""
     signature = 1 if num_kinks <= 3 else count_layers(num_kinks + 2)
-    return signature + max(peeled) + count_layers(sum(peeled))
+    return signature + 1 - (1 - max(peeled)) // heads + count_layers(sum(peeled))
 
 
 def count_peeling_bound_of(dataset: Dataset) -> int:
@@ -51,6 +53,15 @@ def count_peeling_bound_of(dataset: Dataset) -> int:
     if most == 1:
         return count_line_bound(len(sizes), len(sizes) - 1)
     return count_peeling_bound([min(most, n) for n, _ in sizes], len(sizes) - 1)
+
+
+def count_causal_bound(dataset: Dataset, num_kinks: int | None = None) -> int:
+    """F: causal mask, read-out at the last tokens; one kink less than tokens or marked prefixes at worst."""
+    marked = len(mark_prefixes(dataset).places)
+    tokens = len({row for pair in dataset.pairs for row in pair.input})
+    kinks = min(tokens, marked) - 1 if num_kinks is None else num_kinks
+    signature = 1 if kinks <= 3 else count_layers(kinks + 2)
+    return signature + 1 + count_layers(marked)
 
 
 def count_resnet_bound(num_tokens: int) -> int:
@@ -68,6 +79,12 @@ def count_digits(means: Sequence[fmpq]) -> int:
     while gap * 2**digits < 2 * width:
         digits += 1
     return digits
+
+
+def count_corrections_bound(num_classes: int) -> int:
+    """C: blocks after the stops, at most; R bits with ceil(log2 C) <= R <= min(4, C - 1) correct C - 1 - R classes."""
+    fewest = max(1, (num_classes - 1).bit_length())
+    return max((count_code_blocks(num_classes, r) - 2 for r in range(fewest, min(4, num_classes - 1) + 1)), default=0)
 
 
 def count_compact_bound(dataset: Dataset, num_kinks: int | None = None, rank_one_v: bool = True) -> int:

@@ -9,9 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from interp.constructions.bounds import count_compact_bound, count_peeling_bound_of, count_resnet_bound
+from interp.constructions.bounds import (
+    count_causal_bound,
+    count_compact_bound,
+    count_corrections_bound,
+    count_peeling_bound_of,
+    count_resnet_bound,
+)
+from interp.constructions.causal import build_causal
 from interp.constructions.compact import build_compact
+from interp.constructions.folded import build_folded_transformer
 from interp.constructions.hardmax import build_hardmax
+from interp.constructions.labels import build_labels
 from interp.constructions.peeling import build_peeling
 from interp.constructions.resnet import build_resnet
 from interp.constructions.softmax import build_softmax
@@ -34,6 +43,8 @@ class Construction:
     count_blocks: Callable[[Dataset], int]
     allotment: Callable[[Dataset], dict[str, int]] = field(default=lambda data: {})
     options: tuple[str, ...] = ()
+    mask: str = "none"
+    readout: str = "all"
 
     def count_parameters(self, dataset: Dataset) -> int:
         """(10 d + 8) times the block bound."""
@@ -53,7 +64,7 @@ HARDMAX = Construction(
         "collapse": 1,
         "interpolation": data.num_outputs,
     },
-    options=("separation",),
+    options=("separation", "gentle"),
 )
 
 SOFTMAX = Construction(
@@ -69,7 +80,7 @@ SOFTMAX = Construction(
         "collapse": data.num_pairs,
         "interpolation": data.num_outputs,
     },
-    options=("temperature",),
+    options=("temperature", "gentle"),
 )
 
 COMPACT = Construction(
@@ -79,7 +90,32 @@ COMPACT = Construction(
     temperatures="[0,oo)",
     build=build_compact,
     count_blocks=count_compact_bound,
-    options=("rank_one_v",),
+    options=("rank_one_v", "gentle"),
+)
+
+LABELS = Construction(
+    name="labels",
+    theorem="theorem C of docs/explanation/frontier.md, at most theorem A1",
+    attention="any",
+    temperatures="[0,oo)",
+    build=build_labels,
+    count_blocks=count_compact_bound,
+    allotment=lambda data: {
+        "mean": 1,
+        "push": 1,
+        "codes": 2,
+        "corrections": count_corrections_bound(len({row for pair in data.pairs for row in pair.output})),
+    },
+    options=("trained",),
+)
+
+FOLDED = Construction(
+    name="folded",
+    theorem="theorem D of docs/explanation/frontier.md, at most theorem A",
+    attention="any",
+    temperatures="[0,oo)",
+    build=build_folded_transformer,
+    count_blocks=count_compact_bound,
 )
 
 PEELING = Construction(
@@ -89,6 +125,7 @@ PEELING = Construction(
     temperatures="0",
     build=build_peeling,
     count_blocks=count_peeling_bound_of,
+    options=("heads",),
 )
 
 RESNET = Construction(
@@ -100,14 +137,30 @@ RESNET = Construction(
     count_blocks=lambda data: count_resnet_bound(data.num_tokens),
 )
 
-CONSTRUCTIONS = {construction.name: construction for construction in (HARDMAX, SOFTMAX, COMPACT, PEELING, RESNET)}
+CAUSAL = Construction(
+    name="causal",
+    theorem="theorem F of docs/explanation/causal-and-heads.md",
+    attention="any",
+    temperatures="[0,oo)",
+    build=build_causal,
+    count_blocks=count_causal_bound,
+    mask="causal",
+    readout="last",
+)
+
+CONSTRUCTIONS = {
+    construction.name: construction for construction in (HARDMAX, SOFTMAX, COMPACT, LABELS, FOLDED, PEELING, RESNET)
+}
+
+
+EVERY = CONSTRUCTIONS | {CAUSAL.name: CAUSAL}  # CONSTRUCTIONS are those without a mask, read out at all tokens
 
 
 def find_construction(name: str) -> Construction:
     """The construction of that name. Raises: UsageError."""
-    if name not in CONSTRUCTIONS:
-        raise UsageError(f"construction {name!r}", "--construction", f"one of {', '.join(CONSTRUCTIONS)}")
-    return CONSTRUCTIONS[name]
+    if name not in EVERY:
+        raise UsageError(f"construction {name!r}", "--construction", f"one of {', '.join(EVERY)}")
+    return EVERY[name]
 
 
 def run_construction(construction: Construction, dataset: Dataset, seed: int, options: dict[str, Any]) -> Ledger:

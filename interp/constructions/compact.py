@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flint import fmpq, fmpq_mat
 
@@ -45,14 +46,16 @@ from proofs.kernel.model import Block, SelfAttention, SquareMatrix
 from proofs.kernel.rational import Row, coordinates_of
 from proofs.kernel.statement import Dataset
 
+GENTLE_SIGNATURES = 600  # signatures compared for the widest gap
 MAX_DIRECTIONS = 24  # directions compared when another one may save blocks
 DIRECTION_WORK = 1_000_000  # coordinates of all tokens times directions: large datasets take the first that works
 
 
-def build_compact(dataset: Dataset, seed: int = 0, rank_one_v: bool = True) -> Ledger:
+def build_compact(dataset: Dataset, seed: int = 0, rank_one_v: bool = True, gentle: bool = False) -> Ledger:
     """Blocks that interpolate the dataset at every temperature, with their phases.
 
-    ``rank_one_v``: whether one block may have V = r t^T. Exactness: integers and rationals throughout.
+    ``rank_one_v``: whether one block may have V = r t^T. ``gentle``: the signature whose means are the farthest apart,
+    for floats, instead of the one of fewest blocks. Exactness: integers and rationals throughout.
     Raises: MalformedInput when two inputs are equal or an output is longer than its input, InternalFault when a step
     breaks its promise.
     """
@@ -60,7 +63,7 @@ def build_compact(dataset: Dataset, seed: int = 0, rank_one_v: bool = True) -> L
     targets = list_targets(dataset)
     state = TokenState.from_dataset(dataset)
     check_sizes(state, targets)
-    plan = min(find_plans(state, targets, rank_one_v, rng), key=lambda plan: plan.num_blocks)
+    plan = min(find_plans(state, targets, rank_one_v, rng, gentle), key=lambda plan: plan.num_blocks)
     ledger = Ledger(dataset.dimension)
     plan.build(ledger)
     return ledger
@@ -93,7 +96,9 @@ class Plan(ABC):
         """Adds the phases."""
 
 
-def find_plans(state: TokenState, targets: list[list[Row]], rank_one_v: bool, rng: random.Random) -> Iterator[Plan]:
+def find_plans(
+    state: TokenState, targets: list[list[Row]], rank_one_v: bool, rng: random.Random, gentle: bool = False
+) -> Iterator[Plan]:
     """All plans that apply, in order of preference."""
     sizes = [len(group) for group in targets]
     lengths = [len(member) for member in state.members()]
@@ -102,7 +107,10 @@ def find_plans(state: TokenState, targets: list[list[Row]], rank_one_v: bool, rn
     single, full = all(size == 1 for size in sizes), sizes == lengths
     repeated = len({row for group in targets for row in group}) < sum(sizes)
     tries = max(1, min(MAX_DIRECTIONS, DIRECTION_WORK // state.numerators.size))
-    for index, signature in enumerate(find_signatures(state, rng, not single, tries)):
+    found: Iterable[Signature] = find_signatures(state, rng, not single, GENTLE_SIGNATURES if gentle else tries)
+    if gentle:
+        found = [max(found, key=relative_gap)]
+    for index, signature in enumerate(found):
         plans: list[Plan] = []
         if single:
             plans.append(SinglePlan(state.dimension, signature, targets))
@@ -216,6 +224,14 @@ class FullPlan(Plan):
             for rank, row in enumerate(self.targets[j])
         ]
         add_axis_chain(ledger, points)
+
+
+def relative_gap(signature: Signature) -> fmpq:
+    """The smallest distance of two g_j, by the largest modulus of a value."""
+    means = sorted(signature.means)
+    largest = max(abs(x) for numerators in signature.numerators for x in numerators)
+    gap = min((b - a for a, b in pairwise(means)), default=fmpq(1))
+    return gap * signature.denominator / max(1, largest)
 
 
 def add_signature(ledger: Ledger, signature: Signature, constant: Sequence[fmpq], attention: SelfAttention) -> None:

@@ -21,8 +21,8 @@ from proofs.kernel.rational import Row
 from proofs.kernel.statement import Dataset
 
 
-def build_hardmax(dataset: Dataset, seed: int = 0, separation: str = "auto") -> Ledger:
-    """Blocks that interpolate the dataset at temperature 0, with their phases.
+def build_hardmax(dataset: Dataset, seed: int = 0, separation: str = "auto", gentle: bool = False) -> Ledger:
+    """Blocks that interpolate the dataset at temperature 0, with their phases; ``gentle`` ones for floats.
 
     Exactness: integers and rationals throughout. Raises: InternalFault when a phase breaks its promise.
     """
@@ -33,11 +33,11 @@ def build_hardmax(dataset: Dataset, seed: int = 0, separation: str = "auto") -> 
     ledger = Ledger(dataset.dimension)
     blocks, state = build_separation(TokenState.from_dataset(dataset), rng, separation)
     ledger.add("separation", "separation", blocks)
-    blocks, state = build_leaders(state, sizes, bound, rng)
+    blocks, state = build_leaders(state, sizes, bound, rng, gentle)
     attention, state = build_collapse(state, sizes)
     ledger.add("leader selection", "leaders", [*blocks[:-1], Block(blocks[-1].feed_forward, attention)])
     ledger.add_shared("collapse", "collapse")
-    ledger.add("interpolation", "interpolation", build_interpolation(state, targets, bound, rng))
+    ledger.add("interpolation", "interpolation", build_interpolation(state, targets, bound, rng, gentle))
     return ledger
 
 

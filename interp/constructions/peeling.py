@@ -16,16 +16,20 @@ from interp.stages.peeling import plan_peeling
 from interp.stages.signature import axis, find_signatures
 from interp.stages.tokens import TokenState
 from interp.transformers.ledger import Ledger
+from proofs.kernel.errors import UsageError
 from proofs.kernel.model import SelfAttention, SquareMatrix
 from proofs.kernel.statement import Dataset
 
 
-def build_peeling(dataset: Dataset, seed: int = 0) -> Ledger:
+def build_peeling(dataset: Dataset, seed: int = 0, heads: int = 1) -> Ledger:
     """Blocks that interpolate the dataset at temperature 0, with their phases; ``compact`` if all m_j = 1.
 
     A sequence with m_j < min(m, n_j) is peeled into more points than it has targets: its lowest points share one.
-    Exactness: integers and rationals throughout. Raises: MalformedInput, InternalFault.
+    With two ``heads`` a block peels the largest and the smallest token: ceil((m - 1) / 2) blocks instead of m - 1.
+    Exactness: integers and rationals throughout. Raises: MalformedInput, UsageError for d = 2, InternalFault.
     """
+    if heads == 2 and dataset.dimension < 3:
+        raise UsageError("two heads need d >= 3", "--heads", "append a constant coordinate")
     targets = list_targets(dataset)
     most = max(len(group) for group in targets)
     if most == 1:
@@ -34,7 +38,7 @@ def build_peeling(dataset: Dataset, seed: int = 0) -> Ledger:
     d, state = dataset.dimension, TokenState.from_dataset(dataset)
     check_sizes(state, targets)
     signature = next(find_signatures(state, rng))
-    peeling = plan_peeling(signature, most - 1)
+    peeling = plan_peeling(signature, most - 1, heads)
     ledger = Ledger(d)
     value = SquareMatrix(left=fmpq_mat(d, 1, axis(d, 1)), right=fmpq_mat(d, 1, axis(d, 0)))
     add_signature(ledger, signature, [fmpq(0)] * d, SelfAttention(V=value))

@@ -9,13 +9,13 @@ Source: arXiv 2502.02270v3, theorem 1.8 (L = 2M + 3N); this construction has L <
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 
 from flint import fmpq
 
 from interp.constructions.hardmax import find_bound, list_targets
 from interp.stages.collapse import build_collapse, build_soft_collapse
-from interp.stages.hat import find_injective_direction
+from interp.stages.hat import find_gentle_direction, find_injective_direction
+from interp.stages.interpolation import relative_gap
 from interp.stages.leaders import build_leaders
 from interp.stages.placement import Interval, build_line, build_placement
 from interp.stages.separation import build_separation
@@ -26,10 +26,11 @@ from proofs.kernel.statement import Dataset
 from proofs.lemmas.soft_collapse import project
 
 
-def build_softmax(dataset: Dataset, seed: int = 0, temperature: fmpq | None = None) -> Ledger:
+def build_softmax(dataset: Dataset, seed: int = 0, temperature: fmpq | None = None, gentle: bool = False) -> Ledger:
     """Blocks that interpolate the dataset at every temperature in (0, temperature] (1 by default), with their phases.
 
-    Exactness: integers and rationals throughout. Raises: InternalFault when a phase breaks its promise.
+    ``gentle``: steadier in floats. Exactness: integers and rationals throughout. Raises: InternalFault when a phase
+    breaks its promise.
     """
     rng = random.Random(seed)
     tau = fmpq(1) if temperature is None else temperature
@@ -39,13 +40,13 @@ def build_softmax(dataset: Dataset, seed: int = 0, temperature: fmpq | None = No
     ledger = Ledger(dataset.dimension)
     blocks, state = build_separation(TokenState.from_dataset(dataset), rng, "mean")
     ledger.add("separation", "separation", blocks)
-    blocks, state = build_leaders(state, sizes, bound, rng)
+    blocks, state = build_leaders(state, sizes, bound, rng, gentle)
     _, leaders = build_collapse(state, sizes)
-    direction, products = find_injective_direction(leaders.array, rng)
-    ordered = sorted(products)
-    gaps = [b - a for a, b in pairwise(ordered)]
-    line_gap = fmpq(min(gaps, default=leaders.denominator), leaders.denominator)
-    attention, boxes = build_soft_collapse(state, sizes, tau, direction, line_gap)
+    if gentle:
+        direction, _ = find_gentle_direction(leaders.array, rng, lambda _, values: relative_gap(values))
+    else:
+        direction, _ = find_injective_direction(leaders.array, rng)
+    attention, boxes = build_soft_collapse(state, sizes, tau, direction)
     ledger.add("leader selection", "leaders", [*blocks[:-1], Block(blocks[-1].feed_forward, attention)])
     ledger.add_shared("collapse", "soft collapse")
     spans = project(boxes, direction)

@@ -12,14 +12,15 @@ PREFIX = "bundled:"
 
 def bundled_names() -> list[str]:
     """The names of all bundled datasets."""
-    return sorted(path.stem for path in _folder().glob("*.ts"))
+    return sorted(path.stem for path in _files())
 
 
 def bundled_path(name: str) -> Path:
     """The file of a bundled dataset. Raises: UsageError."""
-    if name not in bundled_names():
-        raise UsageError(f"no bundled dataset {name!r}", hint=f"there are {', '.join(bundled_names())}")
-    return _folder() / f"{name}.ts"
+    for path in _files():
+        if path.stem == name:
+            return path
+    raise UsageError(f"no bundled dataset {name!r}", hint=f"there are {', '.join(bundled_names())}")
 
 
 def resolve(path: Path | str) -> Path:
@@ -28,5 +29,6 @@ def resolve(path: Path | str) -> Path:
     return bundled_path(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else Path(path)
 
 
-def _folder() -> Path:
-    return Path(str(files("interp.datasets"))) / "bundled"
+def _files() -> list[Path]:
+    folder = Path(str(files("interp.datasets"))) / "bundled"
+    return [path for path in folder.iterdir() if path.suffix in (".ts", ".npz")]

@@ -6,29 +6,26 @@ Shapes: inputs (K, d), input_lengths (N,), outputs (sum of m_j, d), output_lengt
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from io import BytesIO
 from itertools import accumulate
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from interp.datasets.draft import SIDES, Draft, DraftPair, Place, Token, Tokens
 from interp.datasets.violation import Violation
+from interp.files.npz import Array, decode_array, open_members, write_member
 from proofs.engine.statement import ArrayDataset, ArrayPairs, Side
-from proofs.kernel.errors import LimitReached, MalformedInput, UsageError
+from proofs.kernel.errors import MalformedInput, UsageError
 from proofs.kernel.rational import Limits, Row, integer_text, primitive_row
 from proofs.kernel.statement import Dataset
 
-Array = np.ndarray[Any, np.dtype[Any]]
 ARRAYS = ("inputs", "input_lengths", "outputs", "output_lengths")
 DENOMINATORS = ("input_denominators", "output_denominators")
 NUMBERS = "int64, int32, uint64, .. or float64, float32"
 MAX_LISTED = 99  # entries of one array that are not finite; the others are only counted
-_npy: Any = np.lib.format  # untyped in some releases of numpy
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def read_npz(data: bytes, limits: Limits) -> Draft:
@@ -95,38 +92,24 @@ def _places(pair: int, first_input: int, first_output: int) -> Place:
 def _read_arrays(data: bytes, limits: Limits, found: list[Violation]) -> dict[str, Array]:
     """The known arrays that have an accepted type and shape."""
     arrays: dict[str, Array] = {}
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            members = archive.infolist()
-            if sum(member.file_size for member in members) > limits.max_bytes:
-                raise LimitReached(f"arrays of more than {limits.max_bytes} bytes", hint="raise --max-bytes")
-            names = [member.filename.removesuffix(".npy") for member in members]
-            for name, member in zip(names, members, strict=True):
-                if name not in ARRAYS + DENOMINATORS:
-                    known = ", ".join(ARRAYS + DENOMINATORS)
-                    found.append(Violation("array", repr(name), "unknown array", f"the arrays are {known}"))
-                elif names.count(name) > 1:
-                    found.append(Violation("array", name, "the array is given twice"))
-                else:
-                    try:
-                        arrays[name] = _decode_array(name, archive.read(member))
-                    except MalformedInput as fault:
-                        found.append(Violation("array", fault.path, fault.message, fault.hint))
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        raise MalformedInput("not a readable .npz archive", hint="write it with numpy.savez") from error
+    with open_members(data, limits) as members:
+        names = [name for name, _ in members]
+        for name, read in members:
+            if name not in ARRAYS + DENOMINATORS:
+                known = ", ".join(ARRAYS + DENOMINATORS)
+                found.append(Violation("array", repr(name), "unknown array", f"the arrays are {known}"))
+            elif names.count(name) > 1:
+                found.append(Violation("array", name, "the array is given twice"))
+            else:
+                try:
+                    arrays[name] = decode_array(name, read(), partial(_check_type, name))
+                except MalformedInput as fault:
+                    found.append(Violation("array", fault.path, fault.message, fault.hint))
     found += [Violation("array", name, "the array is missing") for name in ARRAYS if name not in names]
     return arrays
 
 
-def _decode_array(name: str, content: bytes) -> Array:
-    """The array in one ``.npy`` member; its type, shape and size are checked before numpy makes it."""
-    stream = BytesIO(content)
-    try:
-        version = _npy.read_magic(stream)
-        readers = {(1, 0): _npy.read_array_header_1_0, (2, 0): _npy.read_array_header_2_0}
-        shape, _, dtype = readers[version](stream)
-    except Exception as error:  # numpy parses the header as Python text and lets every fault of the parser through
-        raise MalformedInput("not a readable .npy array", name, "write it with numpy.savez") from error
+def _check_type(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     is_index = name.endswith(("lengths", "denominators"))
     if dtype.kind not in ("iu" if is_index else "iuf") or dtype.itemsize > 8:
         accepted = "an integer type" if is_index else NUMBERS
@@ -134,11 +117,6 @@ def _decode_array(name: str, content: bytes) -> Array:
     if len(shape) != (1 if is_index else 2):
         expected = "(number of pairs,)" if name.endswith("lengths") else "(rows,)" if is_index else "(tokens, d)"
         raise MalformedInput(f"shape {shape}, expected {expected}", name)
-    if prod(shape) * dtype.itemsize != len(content) - stream.tell():
-        raise MalformedInput("the array does not fill its shape", name, "cut short?")
-    stream.seek(0)
-    result: Array = _npy.read_array(stream, allow_pickle=False)
-    return result
 
 
 def _read_side(side: str, arrays: dict[str, Array], found: list[Violation]) -> list[Tokens] | None:
@@ -231,11 +209,7 @@ def _write_array(archive: zipfile.ZipFile, name: str, values: list[Any] | Array)
         array = np.array(values, dtype=np.dtype("<i8"), order="C")
     except OverflowError as error:
         raise _too_long(name, list(values)) from error
-    content = BytesIO()
-    _npy.write_array(content, array, version=(1, 0), allow_pickle=False)
-    member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
-    member.create_system, member.external_attr = 3, 0o644 << 16
-    archive.writestr(member, content.getvalue())
+    write_member(archive, name, array)
 
 
 def _too_long(name: str, values: list[Any]) -> UsageError:

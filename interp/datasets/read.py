@@ -5,23 +5,24 @@ Formats: docs/reference/datasets.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from interp.datasets.bundle import resolve
-from interp.datasets.draft import Draft, check_dimension, check_structure, draft_of, json_places, line_places
+from interp.datasets.draft import SIDES, Draft, check_dimension, check_structure, draft_of, json_places, line_places
 from interp.datasets.fixes import apply_options
 from interp.datasets.npz import read_npz, read_npz_arrays
 from interp.datasets.options import PLAIN, ReadOptions
-from interp.datasets.scan import is_lines, scan_json
+from interp.datasets.scan import scan_json
 from interp.datasets.tasks import make_pairs
 from interp.datasets.timeseries import read_ts
 from interp.datasets.violation import Violation
 from proofs.__main__ import read_bytes
-from proofs.kernel.decode import decode_dataset
-from proofs.kernel.errors import InterpError, MalformedInput, UsageError
+from proofs.kernel.decode import TRANSFORMER_FORMAT, decode_dataset, is_lines
+from proofs.kernel.errors import InterpError, LimitReached, MalformedInput, UsageError
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 from proofs.kernel.statement import Dataset
 
@@ -51,14 +52,21 @@ def _load_arrays(path: Path | str, limits: Limits) -> Dataset | None:
     file = resolve(path)
     if SUFFIXES.get(file.suffix.lower()) != "npz":
         return None
-    return read_npz_arrays(read_bytes(file, limits), limits)
+    dataset = read_npz_arrays(read_bytes(file, limits), limits)
+    if dataset is not None:
+        check_tokens((len(side.rows) for side in (dataset.pairs.inputs, dataset.pairs.outputs)), limits)
+    return dataset
 
 
 def is_kernel_format(path: Path | str, options: ReadOptions = PLAIN) -> bool:
-    """Whether the kernel itself can decode the file, because it is JSON and no option changes what it says."""
+    """Whether the kernel itself can decode the file, because it is JSON and no option changes what it says.
+
+    Raises: MalformedInput when it is a transformer.
+    """
     if options != PLAIN:
         return False
     file = resolve(path)
+    refuse_transformer(file)
     if kind := SUFFIXES.get(file.suffix.lower()):
         return kind == "json"
     try:
@@ -75,8 +83,20 @@ def load_draft(path: Path | str, options: ReadOptions = PLAIN, limits: Limits = 
     """
     with _named(path):
         file = resolve(path)
+        refuse_transformer(file)
         data = read_bytes(file, limits)
         return decode_draft(data, _find_format(file, data), options, limits)
+
+
+def refuse_transformer(file: Path) -> None:
+    """Raises MalformedInput for a transformer in JSON lines: the arguments of a command were given in another order."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(1024)
+    except OSError:
+        return  # whoever reads the file says what is wrong
+    if re.match(rb'\s*\{\s*"format"\s*:\s*"' + TRANSFORMER_FORMAT.encode() + b'"', head):
+        raise MalformedInput("a transformer where a dataset is expected", hint="the dataset comes last", file=str(file))
 
 
 def decode_draft(data: bytes, kind: str, options: ReadOptions = PLAIN, limits: Limits = DEFAULT_LIMITS) -> Draft:
@@ -92,7 +112,14 @@ def decode_draft(data: bytes, kind: str, options: ReadOptions = PLAIN, limits: L
     else:
         draft = check_structure(make_pairs(read_ts(data, options.limit, limits), options))
     draft = replace(draft, pairs=draft.pairs[: options.limit])
+    check_tokens((len(pair.side(side)) for pair in draft.pairs for side in SIDES), limits)
     return check_dimension(apply_options(draft, options))
+
+
+def check_tokens(sizes: Iterable[int], limits: Limits) -> None:
+    """Raises LimitReached for a dataset of more tokens than the limit."""
+    if (total := sum(sizes)) > limits.max_tokens:
+        raise LimitReached(f"{total} tokens, more than {limits.max_tokens}", hint="raise --max-tokens")
 
 
 def _decode_json(data: bytes, limits: Limits) -> Draft:

@@ -7,18 +7,18 @@ and goes on after a fault. Numbers are read by the kernel's ``parse_rational``; 
 from __future__ import annotations
 
 import json
+from difflib import get_close_matches
 from typing import Any
 
 from interp.datasets.draft import Draft, DraftPair, Place, Token, Tokens, json_places, line_places
 from interp.datasets.violation import Violation
-from proofs.kernel.decode import DATASET_FORMAT, DATASET_LINES_FORMAT
+from proofs.kernel.decode import DATASET_FORMAT, DATASET_LINES_FORMAT, is_lines
 from proofs.kernel.errors import MalformedInput
 from proofs.kernel.rational import Limits, parse_rational, row_of
 
-
-def is_lines(data: bytes) -> bool:
-    """Whether the first line names the JSON lines format."""
-    return DATASET_LINES_FORMAT.encode() in data.partition(b"\n")[0]
+DATASET_SHAPE = (
+    f'the shape is {{"format": "{DATASET_FORMAT}", "dimension": 2, "pairs": [..]}}: docs/reference/formats.md'
+)
 
 
 def scan_json(data: bytes, limits: Limits) -> Draft:
@@ -102,14 +102,17 @@ class _Scan:
         if value is _Unreadable:
             return {}
         if not isinstance(value, _Object):
-            self.add("type", path, "expected an object")
+            self.add("type", path, "expected an object", DATASET_SHAPE if path == "$" else "")
             return {}
         for key in value.repeated:
             self.add("key", path, f"key {key!r} is given twice")
+        unknown = sorted(value.keys() - set(required) - set(optional))
         for key in required:
             if key not in value:
-                self.add("key", path, f"key {key!r} is missing")
-        for key in sorted(value.keys() - set(required) - set(optional)):
+                similar = get_close_matches(key, unknown, 1)
+                fix = f"rename {similar[0]!r}" if similar else DATASET_SHAPE if path == "$" else ""
+                self.add("key", path, f"key {key!r} is missing", fix)
+        for key in unknown:
             self.add("key", path, f"unknown key {key!r}")
         return value
 

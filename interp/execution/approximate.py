@@ -70,19 +70,19 @@ def _attention(
     layer: SelfAttention, tokens: list[Vector], arithmetic: Arithmetic, temperature: Number, dimension: int
 ) -> list[Vector]:
     rho = arithmetic.number(layer.rho)
-    if layer.V.is_zero(dimension):
-        return [[rho * c for c in x] for x in tokens]
-    A, V = (
-        [[arithmetic.number(x) for x in row] for row in matrix.to_dense(dimension).tolist()]
-        for matrix in (layer.A, layer.V)
-    )
-    result = []
-    for x in tokens:
-        query = [_dot(row, x) for row in A]
-        weights = _weights([_dot(query, z) for z in tokens], arithmetic, temperature)
-        total = sum(weights)
-        mean = [sum(w * z[c] for w, z in zip(weights, tokens, strict=True)) / total for c in range(dimension)]
-        result.append([rho * c + _dot(row, mean) for c, row in zip(x, V, strict=True)])
+    result = [[rho * c for c in x] for x in tokens]
+    for head in layer.find_acting(dimension):
+        A, V = (
+            [[arithmetic.number(x) for x in row] for row in matrix.to_dense(dimension).tolist()]
+            for matrix in (head.A, head.V)
+        )
+        for i, x in enumerate(tokens):
+            seen = tokens[: i + 1] if layer.causal else tokens
+            query = [_dot(row, x) for row in A]
+            weights = _weights([_dot(query, z) for z in seen], arithmetic, temperature)
+            total = sum(weights)
+            mean = [sum(w * z[c] for w, z in zip(weights, seen, strict=True)) / total for c in range(dimension)]
+            result[i] = [c + _dot(row, mean) for c, row in zip(result[i], V, strict=True)]
     return result
 
 

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 
 from flint import fmpq, fmpq_mat
 
+from interp.export.state import check_plain
 from proofs.kernel.errors import MalformedInput, UsageError
 from proofs.kernel.model import Block, SquareMatrix, Transformer
 from proofs.kernel.rational import Row, coordinates_of
-from proofs.kernel.statement import Claim, Dataset, Temperatures
+from proofs.kernel.statement import Claim, Dataset, Mask, Readout, Temperatures
 
 HEADER = """\
 (* A certificate. coqc accepts this file exactly if its theorem is true; Semantics.v says what the theorem means. *)
@@ -44,6 +45,9 @@ def emit_certificate(dataset: Dataset, transformer: Transformer, claim: Claim, a
     if arithmetic not in ARITHMETICS:
         raise UsageError(f"arithmetic {arithmetic!r}", hint=f"one of {', '.join(ARITHMETICS)}")
     module, exact, boxes = ARITHMETICS[arithmetic]
+    check_plain(transformer)
+    if claim.mask is not Mask.NONE or claim.readout is not Readout.ALL:
+        raise UsageError("the theory knows no mask and reads out all tokens", hint="leave out --mask and --readout")
     d, temperatures = dataset.dimension, claim.temperatures
     limit = temperatures.upper if temperatures.single is None else temperatures.single
     if transformer.dimension != d:

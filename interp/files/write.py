@@ -6,7 +6,10 @@ import glob
 import os
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from proofs.kernel.errors import UsageError
 
@@ -14,8 +17,16 @@ STALE_SECONDS = 3600
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes to a temporary file beside the target, then renames: the target is never half-written.
+    """The whole content of a file. Raises: as ``replace_file``."""
+    with replace_file(path) as stream:
+        stream.write(data)
 
+
+@contextmanager
+def replace_file(path: Path, check: Callable[[Path], None] = lambda temporary: None) -> Iterator[BinaryIO]:
+    """A stream to a temporary file beside the target, which is renamed at the end: the target is never half-written.
+
+    ``check`` looks at the whole temporary file first; if it raises, the target stays as it was.
     Raises: UsageError when the place cannot be written.
     """
     try:
@@ -23,7 +34,8 @@ def write_file(path: Path, data: bytes) -> None:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
+                yield stream
+            check(Path(temporary))
             mode = os.umask(0)
             os.umask(mode)
             os.chmod(temporary, 0o666 & ~mode)
@@ -32,7 +44,8 @@ def write_file(path: Path, data: bytes) -> None:
             os.unlink(temporary)
             raise
     except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", file=str(path)) from error
+        hint = "" if path.parent.is_dir() else f"there is no folder {path.parent}"
+        raise UsageError(f"cannot be written: {error.strerror}", hint=hint, file=str(path)) from error
 
 
 def _remove_leftovers(path: Path) -> None:

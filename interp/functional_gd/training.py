@@ -7,12 +7,11 @@ far Sigma^(1/2) B_l^T C_l Sigma^(1/2) and A_l are from multiples of I. Everythin
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from typing import Any
 
-from proofs.kernel.errors import UsageError
+from interp.optional import load_optional
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +30,7 @@ class Training:
 
 def load_torch() -> Any:
     """The module. Raises: UsageError without it."""
-    try:
-        return importlib.import_module("torch")
-    except ImportError as error:
-        raise UsageError("torch is not installed", hint="pip install torch") from error
+    return load_optional("torch")
 
 
 def approx_forward(torch: Any, activation: str, X: Any, labels: Any, weights: dict[str, Any]) -> Any:

@@ -5,14 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import nlargest
+from itertools import pairwise
 
 import numpy as np
-from flint import fmpq, fmpz_mat
+from flint import fmpq
 
 from interp.stages.tokens import TokenState, power_of_two_above, require
+from proofs.engine.attention import Decay, apply_attention
+from proofs.engine.integers import bound_of, room, segment_reduce
+from proofs.engine.state import State
 from proofs.kernel.boxes import Box, point
 from proofs.kernel.model import SelfAttention, SquareMatrix
-from proofs.kernel.softmax import apply_attention_boxes, mean_up_to
+from proofs.kernel.rational import DEFAULT_LIMITS, row_of
+from proofs.kernel.softmax import MAX_EXPONENT
 from proofs.lemmas import collapse as lemma
 from proofs.lemmas import soft_collapse as soft_lemma
 
@@ -32,38 +37,50 @@ def build_collapse(state: TokenState, sizes: Sequence[int]) -> tuple[SelfAttenti
 
 
 def build_soft_collapse(
-    state: TokenState, sizes: Sequence[int], tau: fmpq, direction: Sequence[int], line_gap: fmpq
+    state: TokenState, sizes: Sequence[int], tau: fmpq, direction: Sequence[int]
 ) -> tuple[SelfAttention, list[list[Box]]]:
     """The softmax layer A = alpha I, rho = 0, V = I, and the boxes it makes at all temperatures <= tau.
 
-    alpha is the smallest power of two for which the bound of lemma ``soft collapse`` leaves the intervals
-    <direction, .> of the leaders, line_gap apart, disjoint with room to spare. Raises: InternalFault.
+    alpha is the smallest power of two for which the lead of every token's best score, bounded from below in O(n d),
+    lets all other weights be as small as a check can tell (2^-512). Raises: InternalFault.
     """
-    sequences = state.sequences()
-    margin = _find_margin(state)
-    extent = fmpq(int(state.array.max()) - int(state.array.min()), state.denominator)
-    longest = max(len(rows) for rows in sequences)
-    exponent = 0
-    # n 2^-exponent extent, projected, on either side of two neighbours, and a quarter of the gap left for the kinks
-    while longest * sum(direction) * extent * 16 > line_gap * fmpq(1 << exponent):
-        exponent += 1
-    alpha = fmpq(1)
-    if margin is not None:
-        alpha = power_of_two_above((exponent + 1) * tau / margin)
+    alpha = power_of_two_above((MAX_EXPONENT + 1) * tau / _find_margin(state))
     identity = SquareMatrix(scale=fmpq(1))
     layer = SelfAttention(fmpq(0), SquareMatrix(scale=alpha), identity)
-    boxes = [apply_attention_boxes(layer, [point(row) for row in rows], mean_up_to(tau)) for rows in sequences]
+    boxes = enclose(state, layer, tau)
     require(soft_lemma.check_promise(boxes, sizes, direction), "soft collapse")
     return layer, boxes
 
 
-def _find_margin(state: TokenState) -> fmpq | None:
-    """The smallest lead of the best score <x_i, x_l> over the second best, over all tokens, if any sequence has two."""
-    leads = []
-    for member in state.members():
-        if len(member) > 1:
-            tokens = fmpz_mat(state.numerators[member].tolist())
-            for scores in (tokens * tokens.transpose()).tolist():
-                first, second = nlargest(2, scores)
-                leads.append(first - second)
-    return fmpq(min(leads), state.denominator**2) if leads else None
+def enclose(state: TokenState, layer: SelfAttention, tau: fmpq) -> list[list[Box]]:
+    """The boxes of every sequence after an attention layer at all temperatures in (0, tau]. Raises: InternalFault."""
+    after = State(state.array, state.denominator, state.starts, state.copies, DEFAULT_LIMITS)
+    apply_attention(after, layer, Decay(tau))
+    centers = [row for j in range(state.num_sequences) for row in after.rows(j)]
+    if after.radii is None:
+        boxes = [point(row) for row in centers]
+    else:
+        require(None if np.isfinite(after.radii).all() else "a lead is too small", "soft collapse")
+        radii = (row_of([fmpq(*x.as_integer_ratio()) for x in radius]) for radius in after.radii.tolist())
+        boxes = [Box(row, radius) for row, radius in zip(centers, radii, strict=True)]
+    return [boxes[first:last] for first, last in pairwise(after.starts.tolist())]
+
+
+def _find_margin(state: TokenState) -> fmpq:
+    """At most the lead of the best score <x_i, x_l> over all others, for every token x_i; 1 if there are no others.
+
+    For a positive token the best is the largest token t, and the lead at least <x_i, t - s>, s the coordinatewise
+    maximum of the others. The few others are scored one by one.
+    """
+    X, owner = state.array, state.owner
+    top = segment_reduce(np.maximum, X, state.starts)
+    others = np.where((top[owner] == X).all(axis=1)[:, None], X.min(), X)
+    gap = top - segment_reduce(np.maximum, others, state.starts)
+    (X, gap) = room(state.dimension * bound_of(X) * max(bound_of(X), bound_of(gap)), X, gap)
+    several = (np.diff(state.starts) > 1)[owner]
+    positive = (X > 0).all(axis=1)
+    leads = (X * gap[owner]).sum(axis=1)[positive & several].tolist()
+    for i in np.flatnonzero(~positive & several).tolist():
+        first, second = nlargest(2, (X[state.starts[owner[i]] : state.starts[owner[i] + 1]] @ X[i]).tolist())
+        leads.append(first - second)
+    return fmpq(min(leads, default=state.denominator**2), state.denominator**2)

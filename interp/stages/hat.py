@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -14,6 +14,7 @@ from proofs.kernel.statement import DEFAULT_MAX_WIDTH
 
 Unit = tuple[Sequence[fmpq | int], Sequence[fmpq | int], fmpq | int]  # W-column, U-row, bias
 FIRST_POINTS = (2**12, 2**16)
+GENTLE_DIRECTIONS = 256  # directions compared for the widest gaps
 MAX_UNITS = DEFAULT_MAX_WIDTH  # units of one layer
 
 
@@ -39,6 +40,21 @@ def build_hat(direction: Sequence[int], center: fmpq, half_width: fmpq, shift: S
     ]
 
 
+def build_trapezoid(direction: Sequence[int], center: fmpq, half_width: fmpq, shift: Sequence[fmpq]) -> list[Unit]:
+    """Four units that do the same and move all of |<u, x> - center| <= half_width / 2 by shift (lemma ``trapezoid``).
+
+    An error in <u, x> that is smaller than that moves nothing: the hat's would be multiplied by shift / half_width.
+    """
+    steep = [2 * x / half_width for x in shift]
+    flat = [-x for x in steep]
+    return [
+        (steep, direction, half_width - center),
+        (flat, direction, half_width / 2 - center),
+        (flat, direction, -half_width / 2 - center),
+        (steep, direction, -half_width - center),
+    ]
+
+
 def build_constant(shift: Sequence[fmpq]) -> Unit:
     """One unit that adds a constant to every token."""
     return (shift, [0] * len(shift), 1)
@@ -51,6 +67,23 @@ def find_injective_direction(points: Array, rng: random.Random) -> tuple[list[in
     """
     direction, products = find_direction(points, rng)
     return direction, products.tolist()
+
+
+def find_gentle_direction(
+    points: Array, rng: random.Random, measure: Callable[[list[int], Array], fmpq], count: int = GENTLE_DIRECTIONS
+) -> tuple[list[int], Array]:
+    """Of several such directions the one of largest measure, which is given the direction and the products.
+
+    Every second one is drawn from a range of 16 times more entries: wider gaps for a few bits.
+    """
+    best = find_direction(points, rng)
+    largest, score = max(best[0]), measure(*best)
+    for k in range(count - 1):
+        direction = [rng.randint(1, largest << 4 * (k % 2)) for _ in range(points.shape[1])]
+        products = product(points, integer_array(direction))
+        if len(np.unique(products)) == len(points) and (found := measure(direction, products)) > score:
+            best, score = (direction, products), found
+    return best
 
 
 def find_direction(points: Array, rng: random.Random) -> tuple[list[int], Array]:

@@ -14,7 +14,14 @@ import numpy as np
 from flint import fmpq
 
 from interp.stages.circle import find_circle_points
-from interp.stages.hat import build_constant, build_feed_forward, build_hat, find_direction
+from interp.stages.hat import (
+    build_constant,
+    build_feed_forward,
+    build_hat,
+    build_trapezoid,
+    find_direction,
+    find_gentle_direction,
+)
 from interp.stages.separation import find_positive_shift
 from interp.stages.tokens import TokenState, power_of_two_above, power_of_two_at_most, require
 from proofs.engine.integers import Array, add, integer_array, multiply
@@ -31,23 +38,37 @@ class Leaders:
 
 
 def build_leaders(
-    state: TokenState, sizes: Sequence[int], bound: fmpq, rng: random.Random
+    state: TokenState, sizes: Sequence[int], bound: fmpq, rng: random.Random, gentle: bool = False
 ) -> tuple[list[Block], TokenState]:
     """M blocks and the state after them. sizes[j] = m_j; ``bound`` exceeds every |coordinate| of every target.
 
+    ``gentle``: trapezoids instead of hats, where four units are free, along the direction of widest gaps of several.
     Raises: InternalFault if the promise breaks.
     """
     d = state.dimension
     shift = find_positive_shift(state)
     offset = fmpq(0) if shift is None else shift
-    direction, products = find_direction(state.array, rng)
     positive = _shift(state, offset)
-    values = add(
-        multiply(products, positive.denominator // state.denominator),
-        integer_array([_whole(offset * sum(direction), positive.denominator)]),
-    )
+    wanted = np.array(sizes, dtype=np.int64)
+
+    def shifted(direction: Sequence[int], products: Array) -> Array:
+        return add(
+            multiply(products, positive.denominator // state.denominator),
+            integer_array([_whole(offset * sum(direction), positive.denominator)]),
+        )
+
+    def relative_gap(direction: Sequence[int], products: Array) -> fmpq:
+        values = shifted(direction, products)
+        gaps = _gaps(values)
+        return fmpq(int(gaps[_widest(state, gaps, wanted).tokens].min()), int(values.max()))
+
+    if gentle:
+        direction, products = find_gentle_direction(state.array, rng, relative_gap)
+    else:
+        direction, products = find_direction(state.array, rng)
+    values = shifted(direction, products)
     gaps = _gaps(values)
-    leaders = _widest(state, gaps, np.array(sizes, dtype=np.int64))
+    leaders = _widest(state, gaps, wanted)
     largest = fmpq(int(positive.array.max()), positive.denominator)
     vectors, after = _find_vectors(positive, leaders, sizes, largest, max(bound, largest))
     blocks: list[Block] = []
@@ -61,7 +82,8 @@ def build_leaders(
                 build_constant([offset] * d),
             ]
         else:
-            units = build_hat(direction, center, half_width, vectors[kind])
+            build_move = build_trapezoid if gentle else build_hat
+            units = build_move(direction, center, half_width, vectors[kind])
         blocks.append(Block(build_feed_forward(d, units)))
     return blocks, after.moved(after.array, after.denominator)
 

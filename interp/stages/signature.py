@@ -96,6 +96,17 @@ def _find_without_kinks(
             yield signature
 
 
+def find_signature_along(state: TokenState, direction: Sequence[int]) -> Signature | None:
+    """The signature of a given direction without kinks, or None if two sequences have one mean on it.
+
+    Values inside a sequence may coincide.
+    """
+    signature = _try_direction(state, direction, False)
+    if signature is not None:
+        _require(signature, False)
+    return signature
+
+
 def _try_direction(state: TokenState, direction: Sequence[int], separate_tokens: bool) -> Signature | None:
     values = project(state, direction)
     if separate_tokens and len(set(zip(state.sequence, values.numerators.tolist(), strict=True))) < len(state.sequence):
@@ -111,7 +122,7 @@ def _find_with_kinks(state: TokenState, rng: random.Random) -> Signature:
     num_distinct = len(set(state.rows()))
     best: Signature | None = None
     tried = 0
-    for direction in chain(_coordinate_directions(state.dimension), _random_directions(state.dimension, rng)):
+    for direction in list_directions(state.dimension, rng):
         values = project(state, direction)
         if len(set(values.numerators.tolist())) < num_distinct:
             continue
@@ -142,6 +153,11 @@ def _make(direction: Sequence[int], raw: Weighted, kinks: list[tuple[fmpq, fmpq]
         denominator,
         tuple(mean + offset for mean in after.means()),
     )
+
+
+def list_directions(dimension: int, rng: random.Random) -> Iterator[list[int]]:
+    """Directions from simple to less simple: axes, then random ones with entries from a range that doubles."""
+    return chain(_coordinate_directions(dimension), _random_directions(dimension, rng))
 
 
 def _coordinate_directions(dimension: int) -> Iterator[list[int]]:

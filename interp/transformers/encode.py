@@ -4,28 +4,69 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Iterable
+from io import BytesIO
+from typing import Any, BinaryIO
 
 from flint import fmpq, fmpq_mat
 
 from interp.files.numbers import Number, encode_number
-from proofs.kernel.decode import TRANSFORMER_FORMAT
-from proofs.kernel.model import Block, FeedForward, SelfAttention, SquareMatrix, Transformer
+from proofs.kernel.decode import TRANSFORMER_FORMAT, Literal
+from proofs.kernel.errors import InternalFault
+from proofs.kernel.model import Block, FeedForward, Head, SelfAttention, SquareMatrix, Transformer
 
 
 def encode_transformer(transformer: Transformer) -> bytes:
     """The file of a transformer: deterministic, byte for byte."""
+    stream = BytesIO()
+    write_lines(stream, make_header(transformer), transformer.blocks)
+    return stream.getvalue()
+
+
+def make_header(transformer: Transformer) -> dict[str, Any]:
+    """The header of a transformer's file."""
     header = {"format": TRANSFORMER_FORMAT, "dimension": transformer.dimension, "blocks": len(transformer.blocks)}
-    header |= {key: value for key, value in transformer.header.items() if key not in header}
-    lines = [_line(header)]
-    lines += [_line({"block": k} | _encode_block(block)) for k, block in enumerate(transformer.blocks, 1)]
-    body = "".join(lines).encode()
-    end = {"end": {"blocks": len(transformer.blocks), "sha256": hashlib.sha256(body).hexdigest()}}
-    return body + _line(end).encode()
+    return header | {key: value for key, value in transformer.header.items() if key not in header}
 
 
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, separators=(",", ":")) + "\n"
+def write_lines(stream: BinaryIO, header: dict[str, Any], blocks: Iterable[Block]) -> str:
+    """Writes header, blocks and end record one after the other; returns the digest of the file."""
+    digest, done = hashlib.sha256(), 0
+
+    def write(line: bytes) -> None:
+        digest.update(line)
+        stream.write(line)
+
+    write(encode_header(header))
+    for done, block in enumerate(blocks, 1):
+        write(encode_line({"block": done} | encode_block(block)))
+    if done != header["blocks"]:
+        raise InternalFault(f"{done} blocks where the header says {header['blocks']}")
+    write(encode_end(done, digest.hexdigest()))
+    return "sha256:" + digest.hexdigest()
+
+
+def encode_line(record: dict[str, Any]) -> bytes:
+    """One line."""
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def encode_header(header: dict[str, Any]) -> bytes:
+    """Line 1; a number that was read from a file stands there as it did."""
+    return _encode_value(header).encode() + b"\n"
+
+
+def _encode_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(key)}:{_encode_value(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_encode_value, value)) + "]"
+    return str(value) if isinstance(value, Literal) else json.dumps(value)
+
+
+def encode_end(blocks: int, digest: str) -> bytes:
+    """The end record; ``digest`` is that of all lines before."""
+    return encode_line({"end": {"blocks": blocks, "sha256": digest}})
 
 
 def _vector(column: fmpq_mat) -> list[Number]:
@@ -54,7 +95,8 @@ def _find_outer(rows: list[list[fmpq]]) -> tuple[list[fmpq], list[fmpq]] | None:
     return column, pivot
 
 
-def _encode_block(block: Block) -> dict[str, Any]:
+def encode_block(block: Block) -> dict[str, Any]:
+    """What the line of a block holds beside its number."""
     record: dict[str, Any] = {}
     if not block.feed_forward.is_identity():
         record["ff"] = _encode_feed_forward(block.feed_forward)
@@ -72,7 +114,14 @@ def _encode_feed_forward(layer: FeedForward) -> dict[str, Any]:
 
 def _encode_attention(layer: SelfAttention) -> dict[str, Any]:
     record: dict[str, Any] = {"rho": encode_number(layer.rho)}
-    for name, matrix, parts in (("A", layer.A, ("alpha", "p", "q")), ("V", layer.V, ("beta", "r", "t"))):
+    heads = [_encode_head(head) for head in layer.heads]
+    record |= {"heads": heads} if layer.further else heads[0]
+    return record | ({"mask": "causal"} if layer.causal else {})
+
+
+def _encode_head(head: Head) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    for name, matrix, parts in (("A", head.A, ("alpha", "p", "q")), ("V", head.V, ("beta", "r", "t"))):
         if encoded := _encode_square(matrix, parts):
             record[name] = encoded
     return record

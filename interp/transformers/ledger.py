@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +30,25 @@ class Phase:
         return 0 if self.shared else self.last - self.first + 1
 
 
+def printable(text: str, most: int = 60) -> str:
+    """Text from a header, fit to show: printable ASCII and short, so that it can neither disguise itself nor flood."""
+    shown = ascii(text)[1:-1]
+    return shown if len(shown) <= most else f"{shown[: most - 2]}.."
+
+
+_WATCH: ContextVar[Callable[[Phase], None] | None] = ContextVar("_WATCH", default=None)
+
+
+@contextmanager
+def told_of_phases(watch: Callable[[Phase], None]) -> Iterator[None]:
+    """Inside, ``watch`` is told of every phase that a construction has built: builders take no progress argument."""
+    token = _WATCH.set(watch)
+    try:
+        yield
+    finally:
+        _WATCH.reset(token)
+
+
 class Ledger:
     """Collects blocks phase by phase."""
 
@@ -42,6 +63,8 @@ class Ledger:
         bits = count_blocks(blocks, self.dimension).max_bits
         self.phases.append(Phase(name, lemma, first, first + len(blocks) - 1, bits))
         self.blocks.extend(blocks)
+        if (watch := _WATCH.get()) is not None:
+            watch(self.phases[-1])
 
     def add_shared(self, name: str, lemma: str) -> None:
         """Records a phase that lives in the attention of the last block."""

@@ -47,14 +47,14 @@ def mean_at(tau: fmpq, bits: int) -> Mean:
                 for share, x, r in zip(shares, table.centers, table.radii, strict=True):
                     offset += share * arb(x[c] - anchor)
                     spread += share * arb(r[c])
-                center.append(anchor + _exact(offset.mid()))
-                radius.append(_exact(offset.rad()) + _exact(spread.mid()) + _exact(spread.rad()))
+                center.append(anchor + exact_value(offset.mid()))
+                radius.append(exact_value(offset.rad()) + exact_value(spread.mid()) + exact_value(spread.rad()))
         return center, radius
 
     return mean
 
 
-def _exact(value: arb) -> fmpq:
+def exact_value(value: arb) -> fmpq:
     """The dyadic that a ball of radius zero is."""
     mantissa, exponent = value.man_exp()
     return fmpq(mantissa) * fmpq(2) ** int(exponent)

@@ -36,23 +36,27 @@ def count_blocks(blocks: Sequence[Block], dimension: int) -> Counts:
 
     ``fmpq.height_bits`` is the bit length of the larger of |p| and q.
     """
-    width = parameters = dense = nonzero = bits = 0
+    width = parameters = dense = nonzero = bits = heads = masked = unmasked = 0
     for block in blocks:
         layer, attention = block.feed_forward, block.attention
-        scalars = [layer.eta, attention.rho, attention.A.scale, attention.V.scale]
+        scalars = [layer.eta, attention.rho]
         for matrix in (layer.W, layer.U, layer.b):
             scalars += matrix.entries()
         units = layer.width * (2 * dimension + 1) + 2
         parameters += units
-        for square in (attention.A, attention.V):
+        for square in [matrix for head in attention.heads for matrix in (head.A, head.V)]:
+            scalars.append(square.scale)
             parts = [part.entries() for part in (square.left, square.right, square.dense) if part is not None]
             scalars += [x for part in parts for x in part]
             parameters += dimension**2 if square.dense is not None else 1 + sum(map(len, parts))
         width = max(width, layer.width)
-        dense += units + 2 * dimension**2
+        dense += units + 2 * dimension**2 * len(attention.heads)
+        heads = max(heads, len(attention.heads))
+        masked += attention.causal
+        unmasked += not attention.causal and bool(attention.find_acting(dimension))
         nonzero += sum(map(bool, scalars))
         bits = max(bits, *map(fmpq.height_bits, scalars))
-    return Counts(len(blocks), width, parameters, dense, nonzero, int(bits))
+    return Counts(len(blocks), width, parameters, dense, nonzero, int(bits), heads, masked, unmasked)
 
 
 def pack_transformer(transformer: Transformer) -> PackedTransformer:

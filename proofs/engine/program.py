@@ -11,6 +11,7 @@ interval between the smallest and the largest kink (nothing if there is none). B
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, lcm
@@ -88,14 +89,14 @@ Step = Run | Dense | Attention
 
 def acts(layer: SelfAttention, dimension: int) -> bool:
     """Whether an attention layer moves anything."""
-    return layer.rho != 1 or not layer.V.is_zero(dimension)
+    return layer.rho != 1 or bool(layer.find_acting(dimension))
 
 
-def compile_program(transformer: Transformer) -> list[Step]:
-    """The steps of a transformer, in order."""
+def compile_program(transformer: Transformer, before: int = 0) -> list[Step]:
+    """The steps of a transformer, in order; ``before`` blocks come before its first."""
     steps: list[Step] = []
-    collected = _Collected(transformer)
-    for k, block in enumerate(transformer.blocks, 1):
+    collected = _Collected(transformer.dimension)
+    for k, block in enumerate(transformer.blocks, before + 1):
         if not block.feed_forward.is_identity() and not collected.take(k, block):
             steps += collected.close()
             if not collected.take(k, block):
@@ -121,11 +122,12 @@ class _Line:
 class _Collected:
     """Consecutive blocks that read one direction."""
 
-    def __init__(self, transformer: Transformer) -> None:
-        self._transformer = transformer
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
         self._direction: tuple[int, ...] | None = None
         self._blocks: list[int] = []
         self._lines: list[_Line] = []
+        self._layers: list[FeedForward] = []
 
     def take(self, number: int, block: Block) -> bool:
         """Takes a block in if it reads the direction of those before."""
@@ -135,13 +137,14 @@ class _Collected:
         self._direction = self._direction or line.direction
         self._blocks.append(number)
         self._lines.append(line)
+        self._layers.append(block.feed_forward)
         return True
 
     def close(self) -> list[Step]:
         """The steps of the blocks taken in."""
         if not self._lines:
             return []
-        direction = self._direction or (1,) + (0,) * (self._transformer.dimension - 1)
+        direction = self._direction or (1,) + (0,) * (self._dimension - 1)
         width = max(len(line.C) for line in self._lines)
         blank = [0] * len(direction)
         missing = [width - len(line.C) for line in self._lines]
@@ -154,8 +157,9 @@ class _Collected:
             integer_array([line.g for line in self._lines]),
             integer_array([line.h for line in self._lines]),
         )
-        self._direction, self._blocks, self._lines = None, [], []
-        return split_lines(lines, [block.feed_forward for block in self._transformer.blocks[lines.blocks[0] - 1 :]])
+        layers = self._layers
+        self._direction, self._blocks, self._lines, self._layers = None, [], [], []
+        return split_lines(lines, layers)
 
 
 def _integers(matrix: fmpq_mat) -> tuple[list[int], int]:
@@ -191,8 +195,8 @@ def find_line(layer: FeedForward) -> _Line | None:
     return _Line(direction, [c * up for c in C], [x * across for x in b], [W[k::w] for k in range(w)], g, h)
 
 
-def split_lines(lines: Lines, layers: list[FeedForward]) -> list[Step]:
-    """Runs of those layers that are hats, dense steps for the others; layers[l] is the layer of lines.blocks[0] + l."""
+def split_lines(lines: Lines, layers: Sequence[FeedForward]) -> list[Step]:
+    """Runs of those layers that are hats, dense steps for the others."""
     shift, hats = find_hats(lines)
     steps: list[Step] = []
     first = 0
@@ -200,8 +204,7 @@ def split_lines(lines: Lines, layers: list[FeedForward]) -> list[Step]:
         if last > first:
             steps.append(Run(lines.part(first, last), shift[first:last]))
         if last < len(hats):
-            block = int(lines.blocks[last])
-            steps.append(Dense(block, layers[block - int(lines.blocks[0])]))
+            steps.append(Dense(int(lines.blocks[last]), layers[last]))
         first = last + 1
     return steps
 
@@ -216,14 +219,14 @@ def find_hats(lines: Lines) -> tuple[Array, Array]:
     C, B, W = room(bound, C, B, W)
     left, right = C < 0, C > 0
     slope_left, slope_right, value_left, value_right, constant = (
-        _combine(coefficients, W)
+        combine_units(coefficients, W)
         for coefficients in (C * left, C * right, B * left, B * right, B * ((C == 0) & (B > 0)))
     )
     hats = ((slope_left == 0) & (slope_right == 0) & (value_left == value_right)).all(axis=1)
     return value_left + constant, hats
 
 
-def _combine(coefficients: Array, W: Array) -> Array:
+def combine_units(coefficients: Array, W: Array) -> Array:
     """sum_k coefficients_lk W_lk."""
     total: Array = coefficients[:, 0, None] * W[:, 0]
     for k in range(1, W.shape[1]):

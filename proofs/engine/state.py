@@ -17,16 +17,22 @@ class Handover(Exception):
     """What the engine is not made for: the kernel's dense pass has to answer."""
 
 
+class KernelOnly(Handover):
+    """A layer that the engine runs on no tokens: they have an order under a mask; or one of several heads."""
+
+
 class State:
     """Tokens numerators / denominator with weights (how many tokens each row stands for).
 
     ``bound`` is at least every |numerator|. It is found once and follows every move, because each look at all numbers
-    costs as much as a step.
+    costs as much as a step. ``radii`` (K, d): the tokens are centers of boxes (``proofs.engine.radii``); None: they are
+    points.
     """
 
     def __init__(self, numerators: Array, denominator: int, starts: Array, weights: Array, limits: Limits) -> None:
         self.numerators, self.denominator, self.starts, self.weights = numerators, denominator, starts, weights
         self.limits = limits
+        self.radii: Array | None = None
         self.bound = bound_of(numerators)
         self._owned = False  # whether numerators may be written to
         self.check_height()

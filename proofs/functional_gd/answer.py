@@ -16,9 +16,11 @@ from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 
 T = TypeVar("T")
 PARTS = "proofs.functional_gd, proofs.kernel.decode, proofs.kernel.rational, python-flint"
+CHECKED_BY = f"{PARTS} (docs/explanation/functional-gd.md)"
 
 
-def _read(path: Path, decode: Callable[[bytes, Limits], T], limits: Limits) -> T:
+def read_as(path: Path, decode: Callable[[bytes, Limits], T], limits: Limits) -> T:
+    """What a reader makes of a file, faults carrying the file's name."""
     try:
         return decode(read_bytes(path, limits), limits)
     except InterpError as error:
@@ -28,21 +30,21 @@ def _read(path: Path, decode: Callable[[bytes, Limits], T], limits: Limits) -> T
 
 def read_context(path: Path, limits: Limits = DEFAULT_LIMITS) -> Context:
     """The context in a file, faults carrying the file's name."""
-    return _read(path, decode_context, limits)
+    return read_as(path, decode_context, limits)
 
 
 def read_transformer(path: Path, limits: Limits = DEFAULT_LIMITS) -> Transformer:
     """The transformer in a file, faults carrying the file's name."""
-    return _read(path, decode_transformer, limits)
+    return read_as(path, decode_transformer, limits)
 
 
-def render_verdict(verdict: Verdict, name: str = "") -> str:
+def render_verdict(verdict: Verdict, name: str = "", checked_by: str = CHECKED_BY) -> str:
     """The verdict for people. The first line is the answer and the whole claim it answers."""
     marks = {Status.VERIFIED: "holds", Status.REFUTED: "FAILS", Status.UNDECIDED: "undecided"}
     lines = [f"{verdict.status.label.upper()}{f' {name}' if name else ''}: {verdict.claim}"]
     lines += [f"  {item.name:<11} {marks[item.status]:<9} {item.detail}" for item in verdict.obligations]
     lines += [f"  {key:<11} {text}" for key, text in verdict.facts.items() if text]
-    return "\n".join([*lines, f"  checked by  {PARTS} (docs/explanation/functional-gd.md)"])
+    return "\n".join([*lines, f"  checked by  {checked_by}"])
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
@@ -52,12 +54,12 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
     return head | {"obligations": obligations, "facts": verdict.facts}
 
 
-def make_answer(name: str, ask: Callable[[], Verdict]) -> Answer:
+def make_answer(name: str, ask: Callable[[], Verdict], checked_by: str = CHECKED_BY) -> Answer:
     """What a check says; every fault becomes an answer of its own kind."""
 
     def answer() -> Answer:
         verdict = ask()
-        return Answer(render_verdict(verdict, name), verdict_record(verdict), verdict.status)
+        return Answer(render_verdict(verdict, name, checked_by), verdict_record(verdict), verdict.status)
 
     return answer_faults(answer)
 

@@ -57,7 +57,7 @@ def apply_feed_forward_boxes(layer: FeedForward, boxes: Sequence[Box]) -> list[B
     result = [box if new is box.center else point(new) for box, new in zip(boxes, centers, strict=True)]
     wide = [i for i, box in enumerate(boxes) if not box.is_point]
     dimension, width = int(layer.W.nrows()), layer.width
-    G, _ = integer_affine(layer)
+    G, g = integer_affine(layer)
     U = [[abs(int(x)) for x in row[:-1]] for row in G.tolist()]
     flat = [x for i in wide for x in boxes[i].center]
     values = (fmpz_mat(len(wide), dimension + 1, flat) * G.transpose()).tolist()
@@ -68,9 +68,8 @@ def apply_feed_forward_boxes(layer: FeedForward, boxes: Sequence[Box]) -> list[B
         D, E = boxes[i].center[-1], boxes[i].radius[-1]
         for k, (h, r) in enumerate(zip(value, spread, strict=True)):
             if abs(h) * E < r * D:
-                raise Undecided(
-                    i, f"the sign of unit {k}: value {short_decimal(fmpq(h, D))}, radius {short_decimal(fmpq(r, E))}"
-                )
+                middle, margin = (short_decimal(fmpq(x, g * scale)) for x, scale in ((h, D), (r, E)))
+                raise Undecided(i, f"the sign of unit {k}: value {middle}, radius {margin}")
         # h * E >= r * D >= 0 here means h >= 0 on the whole box
         pattern = tuple(h > 0 for h in value)
         if pattern not in moduli:

@@ -5,7 +5,7 @@ Verified means: every obligation was checked and holds. There is no other way to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from flint import fmpq
@@ -18,16 +18,15 @@ from proofs.kernel.hardmax import apply_block
 from proofs.kernel.model import Transformer
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits, Row, coordinates_of
 from proofs.kernel.softmax import Mean, apply_block_boxes, mean_up_to
-from proofs.kernel.statement import Claim, Dataset, Temperatures
+from proofs.kernel.statement import Claim, Dataset, Mask, Readout, Temperatures
 
 Progress = Callable[[int, int], None]  # blocks done, blocks in all
 
 
 # The answer about the hardmax or the softmax part of a claim, and the parts of the checker that gave it.
-HardmaxPass = Callable[["Dataset", "Transformer", "Limits", "Progress | None"], tuple["Obligation", tuple[str, ...]]]
-SoftmaxPass = Callable[
-    ["Dataset", "Transformer", "Temperatures", "Limits", "Progress | None"], tuple["Obligation", tuple[str, ...]]
-]
+Found = tuple["Obligation", tuple[str, ...]]
+HardmaxPass = Callable[[Dataset, Transformer, Readout, Limits, Progress | None], Found]
+SoftmaxPass = Callable[[Dataset, Transformer, Temperatures, Readout, Limits, Progress | None], Found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +97,19 @@ def check(
         _budget("blocks", counts.blocks, claim.max_blocks),
         _budget("parameters", counts.parameters, claim.max_parameters),
     ]
+    if claim.mask is not Mask.NONE or counts.masked:
+        obligations.append(_mask(counts, claim.mask))
     parts = ["kernel"]
     if transformer.dimension != dataset.dimension:
         detail = f"dimension {transformer.dimension}, the dataset has {dataset.dimension}"
         obligations.append(Obligation("dimension", Status.REFUTED, detail))
     else:
         if claim.temperatures.zero:
-            obligation, used = chosen.hardmax(dataset, transformer, limits, progress)
+            obligation, used = chosen.hardmax(dataset, transformer, claim.readout, limits, progress)
             obligations.append(obligation)
             parts += used
         if claim.temperatures.positive:
-            obligation, used = chosen.softmax(dataset, transformer, claim.temperatures, limits, progress)
+            obligation, used = chosen.softmax(dataset, transformer, claim.temperatures, claim.readout, limits, progress)
             obligations.append(obligation)
             parts += used
     return Verdict(
@@ -135,26 +136,39 @@ def _budget(name: str, found: int, allowed: int) -> Obligation:
     return Obligation(name, status, f"{found} {'<=' if found <= allowed else '>'} {allowed}")
 
 
+def _mask(counts: Counts, claimed: Mask) -> Obligation:
+    """Causal: no attention layer with V != 0 is without the mask. None: no layer has it."""
+    wrong = counts.unmasked if claimed is Mask.CAUSAL else counts.masked
+    said = "without a" if claimed is Mask.CAUSAL else "with a causal"
+    return Obligation("mask", Status.REFUTED if wrong else Status.VERIFIED, f"{wrong} attention layers {said} mask")
+
+
 def check_hardmax(
-    dataset: Dataset, transformer: Transformer, limits: Limits, progress: Progress | None = None
-) -> tuple[Obligation, tuple[str, ...]]:
+    dataset: Dataset, transformer: Transformer, readout: Readout, limits: Limits, progress: Progress | None = None
+) -> Found:
     """The dense pass at temperature 0."""
     sequences: list[list[Row]] = [list(pair.input) for pair in dataset.pairs]
     for k, block in enumerate(transformer.blocks, 1):
         sequences = apply_block(block, sequences, limits)
         if progress is not None:
             progress(k, len(transformer.blocks))
-    return compare(dataset, sequences), ("kernel/hardmax",)
+    return compare(dataset, sequences, readout), ("kernel/hardmax",)
 
 
 def check_softmax(
-    dataset: Dataset, transformer: Transformer, claimed: Temperatures, limits: Limits, progress: Progress | None = None
-) -> tuple[Obligation, tuple[str, ...]]:
+    dataset: Dataset,
+    transformer: Transformer,
+    claimed: Temperatures,
+    readout: Readout,
+    limits: Limits,
+    progress: Progress | None = None,
+) -> Found:
     """All temperatures of an interval by rational boxes; one given temperature by balls, at rising precision."""
     if claimed.single is None:
-        return run_boxes(dataset, transformer, mean_up_to(claimed.upper), limits, progress), ("kernel/softmax",)
+        mean = mean_up_to(claimed.upper)
+        return run_boxes(dataset, transformer, mean, readout, limits, progress), ("kernel/softmax",)
     for bits in PRECISIONS:
-        answer = run_boxes(dataset, transformer, mean_at(claimed.single, bits), limits, progress)
+        answer = run_boxes(dataset, transformer, mean_at(claimed.single, bits), readout, limits, progress)
         if answer.status is not Status.UNDECIDED:
             break
     return replace(answer, detail=f"{answer.detail} (balls of {bits} bits)"), ("kernel/softmax", "balls")
@@ -167,6 +181,7 @@ def run_boxes(
     dataset: Dataset,
     transformer: Transformer,
     mean: Mean,
+    readout: Readout,
     limits: Limits,
     progress: Progress | None = None,
     start: tuple[int, list[list[Box]]] | None = None,
@@ -184,7 +199,7 @@ def run_boxes(
             return Obligation("softmax", Status.UNDECIDED, f"block {k}, pair {j}, token {i}: {reason.detail}")
         if progress is not None:
             progress(k, len(transformer.blocks))
-    return compare_boxes(dataset, sequences)
+    return compare_boxes(dataset, sequences, readout)
 
 
 def _locate(dataset: Dataset, token: int) -> tuple[int, int]:
@@ -196,36 +211,39 @@ def _locate(dataset: Dataset, token: int) -> tuple[int, int]:
     raise InternalFault(f"no token {token}")
 
 
-def compare_boxes(dataset: Dataset, sequences: list[list[Box]]) -> Obligation:
+def compare_boxes(dataset: Dataset, sequences: Sequence[Sequence[Box]], readout: Readout) -> Obligation:
     """Verified: every final box is a point, and the points are the target set. Refuted: a box without a target in it,
     or a target in no box. An enclosure that merely holds its target proves nothing: undecided."""
     undecided = None
     if len(sequences) != len(dataset.pairs):
         return Obligation("softmax", Status.REFUTED, "not every pair was answered")
-    for j, (pair, boxes) in enumerate(zip(dataset.pairs, sequences, strict=True)):
-        targets = set(pair.output)
+    for j, (pair, final) in enumerate(zip(dataset.pairs, sequences, strict=True)):
+        targets, boxes = set(pair.output), readout.take(pair, final)
         if all(box.is_point for box in boxes):
             if {box.center for box in boxes} != targets:
                 mismatch = _mismatch(dataset, j, {box.center for box in boxes})
                 return Obligation("softmax", Status.REFUTED, f"pair {j} is wrong at every temperature", mismatch)
             continue
-        for i, box in enumerate(boxes):
+        for i, box in enumerate(boxes, len(final) - len(boxes)):
             if not any(contains(box, row) for row in targets):
                 return Obligation("softmax", Status.REFUTED, f"pair {j}, token {i} stays away from every target")
         if lost := [row for row in targets if not any(contains(box, row) for box in boxes)]:
             return Obligation("softmax", Status.REFUTED, f"pair {j}: {len(lost)} targets are never reached")
+        if len(boxes) < len(targets):
+            return Obligation("softmax", Status.REFUTED, f"pair {j}: fewer tokens than targets")
         undecided = undecided or f"pair {j}: a final token is known only up to a radius"
     if undecided:
         return Obligation("softmax", Status.UNDECIDED, undecided)
     return Obligation("softmax", Status.VERIFIED, f"{len(dataset.pairs)} of {len(dataset.pairs)} pairs exact")
 
 
-def compare(dataset: Dataset, sequences: list[list[Row]]) -> Obligation:
-    """Whether the set of tokens of each final sequence is exactly its target set."""
+def compare(dataset: Dataset, sequences: Sequence[Sequence[Row]], readout: Readout) -> Obligation:
+    """Whether the set of those tokens of each final sequence that count is exactly its target set."""
     if len(sequences) != len(dataset.pairs):
         return Obligation("hardmax", Status.REFUTED, "not every pair was answered")
-    wrong = [j for j, pair in enumerate(dataset.pairs) if set(sequences[j]) != set(pair.output)]
-    return answer_hardmax(dataset, wrong, set(sequences[wrong[0]]) if wrong else set())
+    found = [set(readout.take(pair, rows)) for pair, rows in zip(dataset.pairs, sequences, strict=True)]
+    wrong = [j for j, pair in enumerate(dataset.pairs) if found[j] != set(pair.output)]
+    return answer_hardmax(dataset, wrong, found[wrong[0]] if wrong else set())
 
 
 def answer_hardmax(dataset: Dataset, wrong: list[int], found: set[Row]) -> Obligation:

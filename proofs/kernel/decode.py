@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from flint import fmpq, fmpq_mat
@@ -23,7 +23,7 @@ TRANSFORMER_FORMAT = "interp-transformer/1"
 HEADER_KEYS = {"attention", "temperatures", "construction", "generator", "seed", "dataset", "phases", "comment"}
 
 
-class _Literal(str):
+class Literal(str):
     """A JSON number exactly as written: it never becomes a float."""
 
 
@@ -45,8 +45,8 @@ def decode_json(data: bytes, place: str = "") -> Any:
     try:
         return json.loads(
             data.decode("utf-8"),
-            parse_int=_Literal,
-            parse_float=_Literal,
+            parse_int=Literal,
+            parse_float=Literal,
             parse_constant=_refuse_constant,
             object_pairs_hook=_unique,
         )
@@ -80,7 +80,7 @@ def read_list(value: Any, path: str) -> list[Any]:
 
 def read_count(value: Any, path: str) -> int:
     """A plain JSON integer of at most 15 digits. Raises: MalformedInput."""
-    if not isinstance(value, _Literal) or not value.isascii() or not value.isdigit() or len(value) > 15:
+    if not isinstance(value, Literal) or not value.isascii() or not value.isdigit() or len(value) > 15:
         raise MalformedInput("expected a count", path)
     return int(value)
 
@@ -101,34 +101,52 @@ def decode_tokens(value: Any, path: str, limits: Limits = DEFAULT_LIMITS) -> tup
     return tuple(_token(token, f"{path}[{i}]", limits) for i, token in enumerate(read_list(value, path)))
 
 
-def _pair(value: Any, path: str, limits: Limits) -> Pair:
-    record = read_object(value, path, {"input", "output"})
-    return Pair(*(decode_tokens(record[side], f"{path}.{side}", limits) for side in ("input", "output")))
+def _pairs(values: Iterable[tuple[str, Any]], limits: Limits) -> tuple[Pair, ...]:
+    """The pairs in decoded JSON objects, each with its path."""
+    pairs, tokens = [], 0
+    for path, value in values:
+        record = read_object(value, path, {"input", "output"})
+        tokens += sum(len(read_list(record[side], f"{path}.{side}")) for side in record)
+        if tokens > limits.max_tokens:
+            raise LimitReached(f"more than {limits.max_tokens} tokens", path, "raise --max-tokens")
+        pairs.append(Pair(*(decode_tokens(record[side], f"{path}.{side}", limits) for side in ("input", "output"))))
+    return tuple(pairs)
+
+
+def is_lines(data: bytes) -> bool:
+    """Whether the first line is an object of its own that names the format of lines; elsewhere that is just text."""
+    first = data.partition(b"\n")[0]
+    if DATASET_LINES_FORMAT.encode() not in first:
+        return False
+    try:
+        header = decode_json(first)
+    except MalformedInput:
+        return False
+    return isinstance(header, dict) and DATASET_LINES_FORMAT in str(header.get("format"))
 
 
 def decode_dataset(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Dataset:
     """A dataset from JSON or JSON lines. Raises: MalformedInput, LimitReached."""
     check_size(data, limits)
-    first, _, rest = data.partition(b"\n")
-    if DATASET_LINES_FORMAT.encode() in first:
+    if is_lines(data):
+        first, _, rest = data.partition(b"\n")
         return _decode_dataset_lines(first, rest, limits)
     record = read_object(decode_json(data, "$"), "$", {"format", "dimension", "pairs"}, {"comment"})
-    if record["format"] != DATASET_FORMAT or isinstance(record["format"], _Literal):
+    if record["format"] != DATASET_FORMAT or isinstance(record["format"], Literal):
         raise MalformedInput(f"expected {DATASET_FORMAT!r}", "$.format")
-    pairs = [_pair(p, f"$.pairs[{j}]", limits) for j, p in enumerate(read_list(record["pairs"], "$.pairs"))]
-    return Dataset(read_count(record["dimension"], "$.dimension"), tuple(pairs))
+    values = ((f"$.pairs[{j}]", value) for j, value in enumerate(read_list(record["pairs"], "$.pairs")))
+    return Dataset(read_count(record["dimension"], "$.dimension"), _pairs(values, limits))
 
 
 def _decode_dataset_lines(first: bytes, rest: bytes, limits: Limits) -> Dataset:
     header = read_object(decode_json(first, "line 1"), "line 1", {"format", "dimension", "pairs"}, {"comment"})
     if header["format"] != DATASET_LINES_FORMAT:
         raise MalformedInput(f"expected {DATASET_LINES_FORMAT!r}", "line 1: $.format")
-    pairs = [_pair(decode_json(line, f"line {k}"), f"line {k}: $", limits) for k, line in _numbered(rest)]
+    pairs = _pairs(((f"line {k}: $", decode_json(line, f"line {k}")) for k, line in _numbered(rest)), limits)
     if len(pairs) != read_count(header["pairs"], "line 1: $.pairs"):
-        raise MalformedInput(
-            f"{len(pairs)} pairs where the header says {header['pairs']}", "line 1: $.pairs", "cut short?"
-        )
-    return Dataset(read_count(header["dimension"], "line 1: $.dimension"), tuple(pairs))
+        message = f"{len(pairs)} pairs where the header says {header['pairs']}"
+        raise MalformedInput(message, "line 1: $.pairs", "cut short?")
+    return Dataset(read_count(header["dimension"], "line 1: $.dimension"), pairs)
 
 
 def _numbered(rest: bytes) -> Iterator[tuple[int, bytes]]:
@@ -142,40 +160,55 @@ def decode_transformer(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Transfor
     check_size(data, limits)
     body, end = split_end(data)
     lines = body.split(b"\n")[:-1]
-    header = read_object(decode_json(lines[0], "line 1"), "line 1", {"format", "dimension", "blocks"}, HEADER_KEYS)
-    if header["format"] != TRANSFORMER_FORMAT or isinstance(header["format"], _Literal):
-        raise MalformedInput(f"expected {TRANSFORMER_FORMAT!r}", "line 1: $.format")
-    dimension = read_count(header["dimension"], "line 1: $.dimension")
-    if dimension > limits.max_dimension:
-        raise LimitReached(f"dimension {dimension}", "line 1: $.dimension", "raise --max-dimension")
-    for name, value in (("the header", header["blocks"]), ("the end record", end["blocks"])):
-        if read_count(value, name) != len(lines) - 1:
-            raise MalformedInput(f"{len(lines) - 1} blocks where {name} says {value}", "$.blocks")
-    blocks = tuple(
-        _block(decode_json(line, f"line {k + 1}"), k, dimension, limits) for k, line in enumerate(lines[1:], 1)
-    )
+    header, dimension = decode_header(lines[0], limits)
+    check_count(len(lines) - 1, {"the header": header["blocks"], "the end record": end["blocks"]})
+    blocks = tuple(decode_block(line, k, dimension, limits) for k, line in enumerate(lines[1:], 1))
     return Transformer(dimension, blocks, header, "sha256:" + hashlib.sha256(data).hexdigest())
+
+
+def decode_header(line: bytes, limits: Limits) -> tuple[dict[str, Any], int]:
+    """The header in line 1 of a transformer, and the dimension. Raises: MalformedInput, LimitReached."""
+    header = read_object(decode_json(line, "line 1"), "line 1", {"format", "dimension", "blocks"}, HEADER_KEYS)
+    if header["format"] != TRANSFORMER_FORMAT or isinstance(header["format"], Literal):
+        raise MalformedInput(f"expected {TRANSFORMER_FORMAT!r}", "line 1: $.format")
+    for name, limit in (("dimension", limits.max_dimension), ("blocks", limits.max_depth)):
+        if read_count(header[name], f"line 1: $.{name}") > limit:
+            hint = "raise --max-dimension" if name == "dimension" else "raise --max-depth"
+            raise LimitReached(f"{name} {header[name]}, more than {limit}", f"line 1: $.{name}", hint)
+    return header, int(header["dimension"])
+
+
+def check_count(found: int, said: dict[str, Any]) -> None:
+    """Raises MalformedInput unless the number of blocks is what each record says."""
+    for name, value in said.items():
+        if read_count(value, name) != found:
+            raise MalformedInput(f"{found} blocks where {name} says {value}", "$.blocks")
 
 
 def split_end(data: bytes) -> tuple[bytes, dict[str, Any]]:
     """Everything before the end record, and the end record, whose digest must be that of everything before it."""
-    if not data.endswith(b"\n"):
+    body = data[: data.rfind(b"\n", 0, -1) + 1]
+    return body, decode_end(data[len(body) :], hashlib.sha256(body).hexdigest() if body else "")
+
+
+def decode_end(line: bytes, digest: str) -> dict[str, Any]:
+    """The end record in the last line; the digest is that of all lines before ("": none). Raises: MalformedInput."""
+    if not line.endswith(b"\n"):
         raise MalformedInput("the last line has no newline", hint="cut short?")
-    start = data.rfind(b"\n", 0, -1) + 1
-    last = decode_json(data[start:], "last line")
-    if start == 0 or not isinstance(last, dict) or last.keys() != {"end"}:
+    last = decode_json(line, "last line")
+    if not digest or not isinstance(last, dict) or last.keys() != {"end"}:
         raise MalformedInput("the end record is missing", "last line", "cut short?")
     end = read_object(last["end"], "last line: $.end", {"blocks", "sha256"})
-    body = data[:start]
-    if end["sha256"] != hashlib.sha256(body).hexdigest():
+    if end["sha256"] != digest:
         message, hint = "the digest in the end record is not that of the lines before it", "the file was changed"
         raise MalformedInput(message, "last line: $.end.sha256", hint)
-    return body, end
+    return end
 
 
-def _block(value: Any, index: int, dimension: int, limits: Limits) -> Block:
+def decode_block(line: bytes, index: int, dimension: int, limits: Limits) -> Block:
+    """Block ``index`` (from 1) in its line. Raises: MalformedInput, LimitReached."""
     path = f"line {index + 1}: $"
-    record = read_object(value, path, {"block"}, {"ff", "sa"})
+    record = read_object(decode_json(line, f"line {index + 1}"), path, {"block"}, {"ff", "sa"})
     if read_count(record["block"], f"{path}.block") != index:
         raise MalformedInput(f"block {record['block']} where block {index} belongs", f"{path}.block")
     layer, attention = identity_feed_forward(dimension), SelfAttention()
@@ -195,13 +228,31 @@ def _block(value: Any, index: int, dimension: int, limits: Limits) -> Block:
         else:
             layer = FeedForward(read_rational(ff["eta"], f"{path}.ff.eta", limits), layer.W, layer.U, layer.b)
     if "sa" in record:
-        sa = read_object(record["sa"], f"{path}.sa", {"rho"}, {"A", "V"})
-        attention = SelfAttention(
-            read_rational(sa["rho"], f"{path}.sa.rho", limits),
-            _square(sa.get("A", {}), f"{path}.sa.A", ("alpha", "p", "q"), dimension, limits),
-            _square(sa.get("V", {}), f"{path}.sa.V", ("beta", "r", "t"), dimension, limits),
-        )
+        attention = _attention(record["sa"], f"{path}.sa", dimension, limits)
     return Block(layer, attention)
+
+
+def _attention(value: Any, path: str, dimension: int, limits: Limits) -> SelfAttention:
+    """One head is A and V; several are the list ``heads`` of such objects, and nothing else."""
+    sa = read_object(value, path, {"rho"}, {"A", "V", "mask", "heads"})
+    rho = read_rational(sa["rho"], f"{path}.rho", limits)
+    if "mask" in sa and sa["mask"] != "causal":
+        raise MalformedInput("expected 'causal'", f"{path}.mask", "a layer without a mask has no such key")
+    parts = [(path, sa)]
+    if "heads" in sa:
+        read_object(sa, path, {"rho", "heads"}, {"mask"})
+        heads = enumerate(read_list(sa["heads"], f"{path}.heads"))
+        parts = [(at := f"{path}.heads[{h}]", read_object(head, at, set(), {"A", "V"})) for h, head in heads]
+        if len(parts) < 2:
+            raise MalformedInput(f"{len(parts)} heads in the list", f"{path}.heads", "one head is A and V themselves")
+    pairs = (
+        (
+            _square(part.get("A", {}), f"{at}.A", ("alpha", "p", "q"), dimension, limits),
+            _square(part.get("V", {}), f"{at}.V", ("beta", "r", "t"), dimension, limits),
+        )
+        for at, part in parts
+    )
+    return SelfAttention.join(rho, pairs, "mask" in sa)
 
 
 def _vector(value: Any, path: str, limits: Limits) -> fmpq_mat:

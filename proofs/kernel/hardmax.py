@@ -12,7 +12,7 @@ from math import lcm
 from flint import fmpq_mat, fmpz_mat
 
 from proofs.kernel.errors import LimitReached
-from proofs.kernel.model import Block, FeedForward, SelfAttention
+from proofs.kernel.model import Block, FeedForward, SelfAttention, SquareMatrix
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits, Row, primitive_row
 
 
@@ -61,41 +61,42 @@ def apply_feed_forward(layer: FeedForward, rows: Sequence[Row]) -> list[Row]:
 
 
 def apply_attention(layer: SelfAttention, rows: Sequence[Row]) -> list[Row]:
-    """rho x_i + V (mean of the x_l of largest score), for one sequence.
-
-    Over a common denominator D of the sequence, score_il = <A x_i, x_l> is the integer (X A^T X^T)_il over a positive
-    number that does not depend on l: comparing integers compares scores, and equal integers are exact ties.
-    """
-    dimension, count = len(rows[0]) - 1, len(rows)
-    rho, rho_denominator = int(layer.rho.p), int(layer.rho.q)
-    if layer.V.is_zero(dimension):
-        if layer.rho == 1:
-            return list(rows)
-        return [primitive_row([rho * x for x in row[:-1]], rho_denominator * row[-1]) for row in rows]
+    """rho x_i + the sum over the heads of V (mean of the x_l of largest score), for one sequence."""
+    dimension, rho = len(rows[0]) - 1, int(layer.rho.p)
+    heads = layer.find_acting(dimension)
+    if not heads and layer.rho == 1:
+        return list(rows)
     D = lcm(*(row[-1] for row in rows))
     X = [[x * (D // row[-1]) for x in row[:-1]] for row in rows]
-    tokens = fmpz_mat(count, dimension, [x for row in X for x in row])
-    if layer.A.is_zero(dimension):
-        choices = [tuple(range(count))] * count
-    else:
-        scores = (tokens * integer_matrix(layer.A.to_dense(dimension))[0].transpose() * tokens.transpose()).tolist()
-        choices = []
-        for row_scores in scores:
-            best = max(row_scores)
-            choices.append(tuple(i for i, score in enumerate(row_scores) if score == best))
-    V, v = integer_matrix(layer.V.to_dense(dimension))
-    common = lcm(rho_denominator, v)
-    keep, add = rho * (common // rho_denominator), common // v
-    attended: dict[tuple[int, ...], list[int]] = {}
-    result = []
-    for x, choice in zip(X, choices, strict=True):
-        if choice not in attended:
-            total = [sum(column) for column in zip(*(X[i] for i in choice), strict=True)]
-            attended[choice] = [int(y) for y in (V * fmpz_mat(dimension, 1, total)).entries()]
-        ties = len(choice)
-        numerators = [keep * ties * a + add * b for a, b in zip(x, attended[choice], strict=True)]
-        result.append(primitive_row(numerators, common * ties * D))
-    return result
+    result = [([rho * a for a in x], int(layer.rho.q)) for x in X]  # numerators over this times D
+    for head in heads:
+        V, v = integer_matrix(head.V.to_dense(dimension))
+        attended: dict[Sequence[int], list[int]] = {}
+        for i, choice in enumerate(choose_largest(head.A, X, layer.causal)):
+            if choice not in attended:
+                total = [sum(column) for column in zip(*(X[l] for l in choice), strict=True)]
+                attended[choice] = [int(y) for y in (V * fmpz_mat(dimension, 1, total)).entries()]
+            numerators, below = result[i]
+            common = lcm(below, v * len(choice))
+            keep, add = common // below, common // (v * len(choice))
+            result[i] = ([keep * a + add * b for a, b in zip(numerators, attended[choice], strict=True)], common)
+    return [primitive_row(numerators, below * D) for numerators, below in result]
+
+
+def choose_largest(A: SquareMatrix, X: Sequence[Sequence[int]], causal: bool) -> Sequence[Sequence[int]]:
+    """For each query i, the l (l <= i under a causal mask) of largest score; X holds numerators over one D > 0.
+
+    score_il = <A x_i, x_l> is the integer (X A^T X^T)_il over a positive number that does not depend on l: comparing
+    integers compares scores, and equal integers are exact ties.
+    """
+    n, dimension = len(X), len(X[0])
+    seen = [range(i + 1 if causal else n) for i in range(n)]
+    if A.is_zero(dimension):
+        return seen
+    tokens = fmpz_mat(n, dimension, [x for row in X for x in row])
+    scores = (tokens * integer_matrix(A.to_dense(dimension))[0].transpose() * tokens.transpose()).tolist()
+    best = [max(scores[i][l] for l in row) for i, row in enumerate(seen)]
+    return [tuple(l for l in row if scores[i][l] == best[i]) for i, row in enumerate(seen)]
 
 
 def apply_block(block: Block, sequences: Sequence[Sequence[Row]], limits: Limits = DEFAULT_LIMITS) -> list[list[Row]]:

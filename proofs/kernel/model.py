@@ -4,12 +4,14 @@
     SA_i(X) = rho x_i + V sum_l pi_il x_l,   score_il = <A x_i, x_l>,   A, V: d x d
     block   = SA after FF,   T = block_L o .. o block_1
 
+With several heads (A, V) the sum is over heads as well. Under a causal mask token i attends to tokens l <= i alone.
 A and V are scale I + left right^T, or dense. Shapes are checked when a layer is made.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from flint import fmpq, fmpq_mat
@@ -76,12 +78,38 @@ class FeedForward:
 
 
 @dataclass(frozen=True, slots=True)
+class Head:
+    """The scores and the values of one head."""
+
+    A: SquareMatrix
+    V: SquareMatrix
+
+
+@dataclass(frozen=True, slots=True)
 class SelfAttention:
-    """x_i -> rho x_i + V (weighted mean of the x_l)."""
+    """x_i -> rho x_i + the sum over all heads of V (weighted mean of the x_l)."""
 
     rho: fmpq = fmpq(1)
     A: SquareMatrix = SquareMatrix()
     V: SquareMatrix = SquareMatrix()
+    _: KW_ONLY
+    causal: bool = False  # the mean is over l <= i alone
+    further: tuple[Head, ...] = ()  # heads beside (A, V)
+
+    @classmethod
+    def join(cls, rho: fmpq, heads: Iterable[tuple[SquareMatrix, SquareMatrix]], causal: bool = False) -> SelfAttention:
+        """The layer with these (A, V), one at least."""
+        first, *further = (Head(A, V) for A, V in heads)
+        return cls(rho, first.A, first.V, causal=causal, further=tuple(further))
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """All heads, (A, V) first."""
+        return (Head(self.A, self.V), *self.further)
+
+    def find_acting(self, dimension: int) -> list[Head]:
+        """The heads with V != 0: no other has an effect."""
+        return [head for head in self.heads if not head.V.is_zero(dimension)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +125,7 @@ class Transformer:
     """A witness: dimension, blocks, and what its header claims (shown, never believed)."""
 
     dimension: int
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
     header: dict[str, Any] = field(default_factory=dict)
     digest: str = ""
 
@@ -108,8 +136,9 @@ class Transformer:
             check_shape(layer.W, (d, layer.width), place + "W")
             check_shape(layer.U, (layer.width, d), place + "U")
             check_shape(layer.b, (layer.width, 1), place + "b")
-            block.attention.A.check_shape(d, place + "A")
-            block.attention.V.check_shape(d, place + "V")
+            for head in block.attention.heads:
+                head.A.check_shape(d, place + "A")
+                head.V.check_shape(d, place + "V")
 
 
 def identity_feed_forward(dimension: int) -> FeedForward:

@@ -26,6 +26,8 @@ class Limits:
     max_exponent: int = 10_000  # absolute value of a decimal exponent
     max_bytes: int = 4_000_000_000  # size of one file
     max_dimension: int = 4_000  # d: a dense matrix has d^2 entries
+    max_tokens: int = 100_000_000  # of all inputs and outputs of a dataset
+    max_depth: int = 10_000_000  # blocks of a transformer
     max_height: int = 4_000_000  # bits of one number that arises in a forward pass
 
 
@@ -42,7 +44,7 @@ def parse_rational(text: str, path: str = "", limits: Limits = DEFAULT_LIMITS) -
 
     Exactness: 0.1 is 1/10; no float is ever made. Raises: MalformedInput, LimitReached.
     """
-    if len(text) > limits.max_digits + 20:
+    if len(text) > limits.max_digits < sum(map(str.isdigit, text)):
         raise LimitReached(f"a number of more than {limits.max_digits} digits", path, "raise --max-digits")
     if _INTEGER.match(text):
         return fmpq(fmpz(text))

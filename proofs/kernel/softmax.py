@@ -7,6 +7,7 @@ temperature.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
 from flint import fmpq, fmpq_mat
 
@@ -42,15 +43,22 @@ class ScoreTable:
         up to |a| (r_b + r_l) + |A| r_i (|c| + r_b + r_l). For l = b it is 0.
         """
         scores, spreads, query_radius = self._scores[i], self._spreads[i], self._query_radii[i]
-        b = max(range(len(scores)), key=lambda l: scores[l])
+        tokens = range(len(self.centers))
+        b = max(tokens, key=lambda l: scores[l])
         errors = []
-        for l in range(len(scores)):
+        for l in tokens:
             error = fmpq(0) if l == b else spreads[b] + spreads[l]
             if l != b and any(query_radius):
                 columns = zip(query_radius, self.centers[b], self.centers[l], self.radii[b], self.radii[l], strict=True)
                 error += sum((q * (abs(x - y) + r + s) for q, x, y, r, s in columns), fmpq(0))
             errors.append(error)
-        return b, [scores[b] - score for score in scores], errors
+        return b, [scores[b] - scores[l] for l in tokens], errors
+
+    def first(self, count: int) -> ScoreTable:
+        """The table of the first tokens alone, all that the last of them sees under a causal mask."""
+        table = copy(self)
+        table.centers, table.radii = self.centers[:count], self.radii[:count]
+        return table
 
     def average(self, tokens: Sequence[int]) -> MeanBox:
         """The box of the average of these tokens."""
@@ -110,22 +118,19 @@ def mean_up_to(tau: fmpq | None) -> Mean:
 
 
 def apply_attention_boxes(layer: SelfAttention, boxes: Sequence[Box], mean: Mean) -> list[Box]:
-    """rho x_i + V (mean), the mean bounded by ``mean``: radii add up as rho r + |V| (radius of the mean)."""
+    """rho x_i + sum V (mean), the mean bounded by ``mean``: radii add up as rho r + sum |V| (radius of the mean)."""
     dimension = len(boxes[0].center) - 1
     if layer == SelfAttention():
         return list(boxes)
-    V = layer.V.to_dense(dimension)
-    modulus, rho = absolute(V), abs(layer.rho)
-    acts = not layer.V.is_zero(dimension)
-    table = ScoreTable(layer.A, boxes) if acts else None
-    result = []
+    heads = [(ScoreTable(head.A, boxes), head.V.to_dense(dimension)) for head in layer.find_acting(dimension)]
+    rho, result = abs(layer.rho), []
     for i, box in enumerate(boxes):
         center = [layer.rho * x for x in coordinates_of(box.center)]
         radius = [rho * r for r in coordinates_of(box.radius)]
-        if table is not None:
-            mean_center, mean_radius = mean(table, i)
+        for table, V in heads:
+            mean_center, mean_radius = mean(table.first(i + 1) if layer.causal else table, i)
             added = (V * fmpq_mat(dimension, 1, mean_center)).entries()
-            spread = (modulus * fmpq_mat(dimension, 1, mean_radius)).entries()
+            spread = (absolute(V) * fmpq_mat(dimension, 1, mean_radius)).entries()
             center = [x + y for x, y in zip(center, added, strict=True)]
             radius = [r + s for r, s in zip(radius, spread, strict=True)]
         result.append(Box(row_of(center), round_up(radius)))

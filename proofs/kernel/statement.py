@@ -9,7 +9,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
+from typing import TypeVar
 
 from flint import fmpq
 
@@ -17,6 +19,7 @@ from proofs.kernel.errors import MalformedInput, UsageError
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits, Row, integer_text, parse_rational, rational_text
 
 DEFAULT_MAX_WIDTH = 4
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,24 @@ def parse_temperatures(text: str, limits: Limits = DEFAULT_LIMITS) -> Temperatur
     return Temperatures(zero=match[1] == "[", upper=value) if match else Temperatures(zero=False, single=value)
 
 
+class Readout(Enum):
+    """The output tokens whose set must be Y_j: all, or the last m_j, m_j the number of distinct tokens in Y_j."""
+
+    ALL = "all"
+    LAST = "last"
+
+    def take(self, pair: Pair, tokens: Sequence[T]) -> Sequence[T]:
+        """Those of the output tokens of a pair, in their order (all that there are if they are fewer than m_j)."""
+        return tokens if self is Readout.ALL else tokens[-len(set(pair.output)) :]
+
+
+class Mask(Enum):
+    """The mask of every attention layer with V != 0."""
+
+    NONE = "none"
+    CAUSAL = "causal"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """T interpolates the dataset at these temperatures, within these budgets."""
@@ -157,10 +178,14 @@ class Claim:
     max_width: int
     max_blocks: int
     max_parameters: int
+    mask: Mask = Mask.NONE
+    readout: Readout = Readout.ALL
 
     def __str__(self) -> str:
+        image = "T(X_j)" if self.readout is Readout.ALL else "the last m_j tokens of T(X_j)"
+        mask = "" if self.mask is Mask.NONE else " with a causal mask"
         return (
-            f"T(X_j) = Y_j for every pair at temperature {self.temperatures}, width <= {self.max_width}, "
+            f"{image} = Y_j for every pair at temperature {self.temperatures}{mask}, width <= {self.max_width}, "
             f"blocks <= {self.max_blocks}, parameters <= {self.max_parameters}"
         )
 
@@ -187,6 +212,8 @@ def make_claim(
     max_width: int | None = None,
     max_blocks: int | None = None,
     max_parameters: int | None = None,
+    mask: str = "none",
+    readout: str = "all",
 ) -> Claim:
     """The claim from the user's options; what is not given takes its default from the dataset, never from a witness.
 
@@ -198,6 +225,9 @@ def make_claim(
     chosen = parse_temperatures(temperatures if temperatures is not None else defaults[attention])
     if (attention == "hardmax" and not chosen.zero) or (attention == "softmax" and not chosen.positive):
         raise UsageError(f"attention {attention} does not go with temperatures {chosen}", "--temperatures")
+    for name, word, words in (("mask", mask, Mask), ("readout", readout, Readout)):
+        if word not in (known := [member.value for member in words]):
+            raise UsageError(f"{name} {word!r}", f"--{name}", " or ".join(known))
     for name, value in (("width", max_width), ("blocks", max_blocks), ("parameters", max_parameters)):
         if value is not None and value < 0:
             raise UsageError(f"a negative budget: {value}", f"--max-{name}")
@@ -206,4 +236,5 @@ def make_claim(
         max_blocks = bound(dataset.num_pairs, dataset.num_outputs)
     if max_parameters is None:
         max_parameters = count_parameter_bound(dataset.dimension, max_blocks)
-    return Claim(chosen, DEFAULT_MAX_WIDTH if max_width is None else max_width, max_blocks, max_parameters)
+    width = DEFAULT_MAX_WIDTH if max_width is None else max_width
+    return Claim(chosen, width, max_blocks, max_parameters, Mask(mask), Readout(readout))

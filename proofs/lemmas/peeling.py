@@ -16,7 +16,7 @@ LEMMA = Lemma(
         "Let the tokens of sequence j be (s, g_j) with g_j > 0 different, s different inside each sequence, and m "
         ">= 2. With A = e_1 e_2^T (score <e_2, x_i> <e_1, x_l>) and V = -e_1 e_1^T, hardmax, m blocks turn sequence "
         "j into min(m, n_j) points of the e_1 axis; all points of all sequences are different. The last block has "
-        "no attention."
+        "no attention. With two heads and d >= 3, 1 + ceil((m - 1) / 2) blocks do."
     ),
     hypotheses=("hardmax", "g_j > 0", "d >= 2"),
     proof=(
@@ -31,7 +31,13 @@ LEMMA = Lemma(
         "sequence; so different tokens have different labels sum 2^q eps, except those never peeled: after m - 1 "
         "steps they are n_j - m + 1 if n_j >= m, and at most one otherwise. The last step needs no attention: a "
         "layer with eta = 0 writes x_2 + 2^(m-1) eps [top] to coordinate 1. Labels are below 2^m eps; if that is at "
-        "most the smallest distance of two g_j, different sequences have disjoint ranges."
+        "most the smallest distance of two g_j, different sequences have disjoint ranges.\n"
+        "Two heads: block 1 writes -x_1 to coordinate 3, and the second head has A = e_3 e_2^T and V = -e_3 e_3^T, "
+        "so x_3 is 0 at the smallest token, the bottom, and <= -gap elsewhere. Both units relu(x_1 + delta) and "
+        "relu(x_3 + delta) subtract B from both coordinates of what they peel and have labels 2^q eps of their "
+        "own. A token that was peeled p times stands at s - p B and -s - p B up to constants of the sequence, so a "
+        "block peels the largest and the smallest of the tokens that were peeled least; if only one is left it "
+        "gets both labels."
     ),
     kind="written",
     source="frontier.md, theorem B",

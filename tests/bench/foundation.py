@@ -1,4 +1,4 @@
-"""Builds, verifies and audits real datasets as whole commands, and prints a Markdown table: ``make bench``.
+"""Builds, verifies and audits real datasets as whole commands, and prints a Markdown table: a part of ``make bench``.
 
 Each command runs in a process of its own: seconds are wall-clock with start-up and reading, memory is its peak.
 """
@@ -6,7 +6,6 @@ Each command runs in a process of its own: seconds are wall-clock with start-up 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -40,37 +39,35 @@ def leave_one_out(count: int) -> Dataset:
     return Dataset(2, tuple(pairs))
 
 
-def run(*command: str) -> tuple[float, int, str]:
-    """Seconds, peak megabytes and output of a command of its own."""
+def run(*command: str) -> tuple[float, str]:
+    """Seconds and output of a command of its own."""
     start = time.perf_counter()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     done = subprocess.run([sys.executable, "-m", "interp.cli.main", *command], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    peak = max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-    return time.perf_counter() - start, peak // 1024, done.stdout
+    return time.perf_counter() - start, done.stdout
 
 
 def measure(name: str, data: str, attention: str, *reading: str, build: tuple[str, ...] = ()) -> None:
     """One row of the table."""
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "T.jsonl")
-        built, _, text = run("build", data, "-o", out, "--attention", attention, "--json", *reading, *build)
-        verified, memory, _ = run("verify", out, data, "--attention", attention, *reading)
-        audited, _, _ = run("audit", out, data, "--attention", attention, "--no-verify", *reading)
+        built, text = run("build", data, "-o", out, "--attention", attention, "--json", *reading, *build)
+        verified, _ = run("verify", out, data, "--attention", attention, *reading)
+        audited, _ = run("audit", out, data, "--attention", attention, "--no-verify", *reading)
         found = json.loads(text)
         size = Path(out).stat().st_size // 1000
     print(
         f"| {name} | {attention} | {found['blocks']} ({found['bound']}) | {found['phases'].get('separation', 0)} "
-        f"| {found['max_bits']} | {size} kB | {built:.1f} s | {verified:.1f} s | {audited:.1f} s | {memory} MB |",
+        f"| {found['max_bits']} | {size} kB | {built:.1f} s | {verified:.1f} s | {audited:.1f} s |",
         flush=True,
     )
 
 
 def main(vowels: str) -> None:
     """The table for the vowels file (.ts) given, digits and leave-one-out families."""
-    print("| dataset | attention | blocks (bound) | separation | bits | file | build | verify | audit | peak so far |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| dataset | attention | blocks (bound) | separation | bits | file | build | verify | audit |")
+    print("|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name, dataset in (("digits", digits(200)), ("leave", leave_one_out(30))):
             (Path(folder) / f"{name}.json").write_bytes(encode_dataset_json(dataset))
@@ -84,7 +81,3 @@ def main(vowels: str) -> None:
         for attention in ("hardmax", "softmax"):
             measure("60 vowels, forecasting, m = 3", vowels, attention, *forecast)
             measure("270 vowels, classification", vowels, attention)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from flint import fmpq
 
@@ -11,13 +13,14 @@ from interp.constructions.peeling import build_peeling
 from interp.stages.peeling import Peeling
 from interp.stages.signature import Signature
 from interp.transformers.encode import encode_transformer
-from proofs.kernel.errors import MalformedInput, Status
+from proofs.kernel.errors import MalformedInput, Status, UsageError
 from proofs.kernel.model import Transformer
 from proofs.kernel.statement import Dataset
 from proofs.lemmas import peeling as lemma
 from tests.constructions.build import judge
 from tests.constructions.compact_cases import all_subsets, continuous, local_pairs, random_dataset
-from tests.strategies import make_dataset
+from tests.reference import evaluator
+from tests.strategies import block_records, make_dataset, pairs_of, transformer_bytes
 
 
 def build_and_verify(dataset: Dataset, seed: int = 0, temperatures: str = "0", **budgets: int) -> int:
@@ -101,3 +104,48 @@ def test_the_promise_check_bites(numbers, message):
     assert lemma.check_promise(values, means, 2, (fmpq(1), fmpq(4), fmpq(1, 8))) is None
     assert message in (lemma.check_promise(values, means, 2, tuple(map(fmpq, numbers))) or "")
     assert lemma.check_promise(values, [fmpq(0), fmpq(1)], 2, (fmpq(1), fmpq(4), fmpq(1, 8))) is not None
+
+
+# ------------------------------------------------------------------------------------------------------------ two heads
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 5, 6])
+def test_two_heads_peel_two_tokens_a_block(m):
+    rng = random.Random(m)
+    for _ in range(6):
+        pool = list({tuple(rng.randint(-4, 4) for _ in range(3)) for _ in range(12)})
+        inputs = {frozenset(rng.sample(pool, rng.randint(1, 9))) for _ in range(5)} | {frozenset(pool[:m])}
+        sizes = [min(m, len(x)) for x in inputs]
+        targets = [rng.sample([(k, 1, k % 3) for k in range(12)], size) for size in sizes]
+        dataset = make_dataset(*((sorted(x), y) for x, y in zip(inputs, targets, strict=True)))
+        ledger = build_peeling(dataset, 0, heads=2)
+        data = encode_transformer(Transformer(3, tuple(ledger.blocks)))
+        verdict = judge(dataset, data, max_parameters=10**9, max_blocks=10**6)
+        assert verdict.status is Status.VERIFIED, verdict.failed
+        assert verdict.counts.heads == (2 if m > 2 else 1)
+        assert evaluator.interpolates(data, pairs_of(dataset))
+        assert verdict.counts.blocks <= count_peeling_bound(sizes, dataset.num_pairs - 1, heads=2)
+        one = build_peeling(dataset, 0)
+        assert len(one.blocks) - len(ledger.blocks) == (m - 1) // 2
+
+
+def test_a_head_left_out_doubled_or_exchanged_is_refuted():
+    points = [(k, k * k, 1) for k in range(5)]
+    dataset = make_dataset((points, [(-k, 1, 0) for k in range(5)]), (points[1:], [(k, 2, 0) for k in range(4)]))
+    blocks = block_records(encode_transformer(Transformer(3, tuple(build_peeling(dataset, heads=2).blocks))))
+    assert judge(dataset, transformer_bytes(3, blocks), max_blocks=99).status is Status.VERIFIED
+    places = [k for k, block in enumerate(blocks) if "heads" in block.get("sa", {})]
+    assert len(places) == 2
+    for k in places:
+        heads = blocks[k]["sa"]["heads"]
+        crossed = [{"A": heads[1]["A"], "V": heads[0]["V"]}, {"A": heads[0]["A"], "V": heads[1]["V"]}]
+        for changed in ([heads[0], {}], [{}, heads[1]], [*heads, heads[0]], [heads[1]] * 2, crossed):
+            mutant = [b | {"sa": b["sa"] | {"heads": changed}} if i == k else b for i, b in enumerate(blocks)]
+            assert judge(dataset, transformer_bytes(3, mutant), max_blocks=99).status is Status.REFUTED
+        swapped = [b | {"sa": b["sa"] | {"heads": heads[::-1]}} if i == k else b for i, b in enumerate(blocks)]
+        assert judge(dataset, transformer_bytes(3, swapped), max_blocks=99).status is Status.VERIFIED
+
+
+def test_two_heads_need_a_third_coordinate():
+    with pytest.raises(UsageError):
+        build_peeling(make_dataset(([(0, 0), (1, 2)], [(1, 1), (2, 2)])), heads=2)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from itertools import zip_longest
+from types import ModuleType
 
+import pytest
+
+from proofs.engine import forward
+from proofs.engine.forward import apply_step, last_block
 from proofs.engine.packed import program_of
-from proofs.engine.passes import apply_step, last_block
 from proofs.engine.program import Attention
 from proofs.engine.state import State
 from proofs.engine.statement import state_of
@@ -14,18 +21,35 @@ from proofs.kernel.decode import decode_transformer
 from proofs.kernel.hardmax import apply_block
 from proofs.kernel.model import Transformer
 from proofs.kernel.rational import DEFAULT_LIMITS, Row
+from proofs.planes.factored import Factored
 from tests.engine.cases import Case
 from tests.strategies import to_row, transformer_bytes
 
 Sequences = list[list[Row]]
 
 
-def counted(state: State) -> list[Counter[Row]]:
+def plant(
+    monkeypatch: pytest.MonkeyPatch, users: Sequence[ModuleType], module: ModuleType, name: str, right: str, wrong: str
+) -> None:
+    """Changes a function or class of a module, in all these modules that use it."""
+    source = textwrap.dedent(inspect.getsource(getattr(module, name)))
+    assert right in source, "the fault must be planted somewhere"
+    namespace = dict(vars(module))
+    exec(compile(source.replace(right, wrong), str(module.__file__), "exec"), namespace)
+    for user in [user for user in users if getattr(user, name, None) is getattr(module, name)]:
+        monkeypatch.setattr(user, name, namespace[name])
+
+
+def counted(state: State | Factored) -> list[Counter[Row]]:
     """The tokens of every sequence with their copies."""
+    if not isinstance(state, State):
+        state = state.to_state()
     result = []
     for j in range(len(state.starts) - 1):
         found: Counter[Row] = Counter()
         weights = state.weights[state.starts[j] : state.starts[j + 1]].tolist()
+        if min(weights) < 1:
+            raise ValueError("a row that stands for no token")
         for row, weight in zip(state.rows(j), weights, strict=True):
             found[row] += weight
         result.append(found)
@@ -40,18 +64,22 @@ def prepare(case: Case) -> tuple[Sequences, Transformer]:
     )
 
 
-def disagreement(sequences: Sequences, transformer: Transformer) -> str | None:
+def disagreement(sequences: Sequences, transformer: Transformer, factored: bool = False) -> str | None:
     """The first place where the two differ, at the end of every block that ends a step; None if they never do.
+
+    ``factored``: the engine starts with tokens on a plane, of as many dimensions as there are.
 
     Raises: Handover when the engine does not answer.
     """
-    state = state_of([tuple(tokens) for tokens in sequences], DEFAULT_LIMITS)
-    before = state.numerators.tolist()
+    state: State | Factored = state_of([tuple(tokens) for tokens in sequences], DEFAULT_LIMITS)
     start = state.numerators
+    before = start.tolist()
+    if factored:
+        state = forward.Factored(state)
     done = 0
     steps = program_of(transformer)
     for step, following in zip_longest(steps, steps[1:]):
-        apply_step(state, step)
+        state = apply_step(state, step, transformer)
         if start.tolist() != before:
             return f"step {step} wrote to what it was given"
         if isinstance(following, Attention) and following.block == last_block(step):

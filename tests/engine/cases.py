@@ -201,6 +201,52 @@ def general(choose: Choose) -> Case:
     return d, sequences_of(choose, d), blocks
 
 
+def planes(choose: Choose) -> Case:
+    """A layer with eta = 0, then bends that read the same or other directions: kinks on tokens and just beside them,
+    ties, copies, tokens nearly on one line; means in between; points that come loose and are read again."""
+    d = choose(2, 3)
+    sequences = sequences_of(choose, d, -2, 2)
+    if choose(0, 1):
+        sequences = [tokens + tokens[: choose(0, len(tokens))] for tokens in sequences]
+    if choose(0, 2) == 0:  # nearly on a line
+        v = direction_of(choose, d)
+        sequences = [[tuple(t * x for x in v) for t in range(-2, choose(0, 4))] for _ in range(2)]
+        nudged = list(sequences[0][choose(0, len(sequences[0]) - 1)])
+        nudged[-1] += Fraction(choose(-1, 1), 2 ** choose(1, 70))
+        sequences[0].append(tuple(nudged))
+
+    def unit() -> tuple[list[Any], list[Any], Any]:
+        row = [choose(-1, 1) for _ in range(d)] if choose(0, 2) else [1] + [0] * (d - 1)
+        kink = choose(-3, 3) + Fraction(choose(-1, 1), (2, 3, 2**60)[choose(0, 2)]) * choose(0, 1)
+        return [Fraction(choose(-2, 2), choose(1, 3)) for _ in range(d)], row, kink
+
+    blocks: list[dict[str, Any]] = [block_of([unit() for _ in range(choose(1, 3))], 0)]
+    for _ in range(choose(1, 5)):
+        kind = choose(0, 5)
+        if kind == 0:
+            blocks.append({"sa": {"rho": str(choose(0, 1)), "V": {"beta": str(Fraction(choose(1, 2), choose(1, 2)))}}})
+        elif kind == 1:
+            r, t = ([choose(-1, 1) for _ in range(d)] for _ in range(2))
+            blocks.append({"sa": {"rho": str(choose(0, 1)), "V": {"beta": "0", "r": text(r), "t": text(t)}}})
+        else:
+            blocks.append(block_of([unit() for _ in range(choose(1, 4))], 0 if choose(0, 4) == 0 else 1))
+    return d, sequences, blocks
+
+
+def stages(choose: Choose) -> Case:
+    """Tokens of a line or a plane come loose from one end, one or two a block; then a unit sees some loose ones only."""
+    sequences = [[(Fraction(i), Fraction(i * i % 7)) for i in range(12)]]
+    units = [([1, 0], [1, 0], 1), ([0, 1], [0, 1], 1)]
+    blocks = [block_of(units[: choose(1, 2)], 0)]
+    kink = 12
+    for _ in range(choose(2, 5)):
+        kink -= choose(1, 2)
+        blocks.append(block_of([([0, (1, 100, -100)[choose(0, 2)]], [1, 0], -kink)]))
+    side = 1 - 2 * choose(0, 1)
+    blocks.append(block_of([([choose(-3, 3), 1], [0, side], -choose(30, 90))]))
+    return 2, sequences, blocks
+
+
 def boxed(choose: Choose) -> Case:
     """Softmax with gaps above, at and below the cap of weights, then layers that make points of boxes, or almost.
 
@@ -241,6 +287,34 @@ def boxed(choose: Choose) -> Case:
     return d, [tokens_of(choose, d, choose(1, 4), -3, 3) for _ in range(choose(1, 3))], blocks
 
 
+def wide(choose: Choose) -> Case:
+    """Softmax with A of every form and small gaps, so that boxes are wide; then hats and curves that stretch them, turn
+    them, and have kinks in them, beside them and on their ends."""
+    d = 2
+    p, q = ([choose(-1, 2) for _ in range(d)] for _ in range(2))
+    forms: list[dict[str, Any]] = [
+        {"alpha": text((1, 2, 4, -2)[choose(0, 3)])},
+        {"p": text([2 * x for x in p]), "q": text([Fraction(x, choose(1, 2)) for x in q])},
+        {"dense": text([[choose(-1, 2) for _ in range(d)] for _ in range(d)])},
+    ]
+    record = {"rho": str(choose(0, 3) // 3), "A": forms[choose(0, 2)], "V": {"beta": "1"}}
+    if choose(0, 3) == 0:
+        record["V"] = {"dense": text([[choose(-1, 1) for _ in range(d)] for _ in range(d)])}
+    blocks: list[dict[str, Any]] = [{"sa": record}]
+    u = direction_of(choose, d)
+    for _ in range(choose(1, 5)):
+        at, vector = Fraction(choose(-16, 16), 4), [choose(-4, 4) for _ in range(d)]
+        if choose(0, 3):
+            blocks.append(block_of(hat(u, at, Fraction(choose(1, 8), 4), vector)))
+        else:
+            row = [choose(-1, 1) for _ in range(d)]
+            blocks.append(block_of([(vector, row, -at), ([1, 0], u, choose(0, 9))], choose(0, 1)))
+    if choose(0, 4) == 0:
+        blocks.append({"sa": {"rho": str(choose(0, 1)), "V": {"beta": str(choose(0, 1))}}})
+    return d, [tokens_of(choose, d, choose(1, 4), -3, 3) for _ in range(choose(1, 3))], blocks
+
+
 FAMILIES = {
-    family.__name__: family for family in (hats, shifts, growth, curves, large, lines, dominance, merging, general)
+    family.__name__: family
+    for family in (hats, shifts, growth, curves, large, lines, dominance, merging, general, planes, stages)
 }

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import inspect
 import random
-import textwrap
 from collections import Counter
 
+import numpy as np
 import pytest
+from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interp.api import build
-from proofs.engine import boxes as engine
+from proofs.engine import attention, boxes, forward, layers, radii, runs
+from proofs.engine.forward import run_steps
 from proofs.engine.passes import ENGINE
-from proofs.engine.state import Handover
+from proofs.engine.state import Handover, State
 from proofs.kernel.boxes import Box, Undecided, point
 from proofs.kernel.check import DENSE
 from proofs.kernel.decode import decode_transformer
 from proofs.kernel.errors import Status
 from proofs.kernel.model import Transformer
-from proofs.kernel.rational import DEFAULT_LIMITS, Row, coordinates_of
+from proofs.kernel.rational import DEFAULT_LIMITS, Row, coordinates_of, row_of
 from proofs.kernel.softmax import Mean, apply_block_boxes, mean_up_to
-from proofs.kernel.statement import Dataset, Pair, parse_temperatures
-from tests.engine.agreement import prepare
-from tests.engine.cases import FAMILIES, boxed
+from proofs.kernel.statement import Dataset, Pair, Readout, parse_temperatures
+from tests.engine.agreement import plant, prepare
+from tests.engine.cases import FAMILIES, boxed, wide
 from tests.strategies import choose_dataset, loose_sequences, make_dataset, to_row, transformers
 
 SEEN: Counter[Status] = Counter()
+KNOWN: Counter[bool] = Counter()  # pairs of which the engine knows points, and those of which it knows boxes
+NONE = fmpq(0)
+SHORT = fmpq(1, 1 << 24)  # radii of the kernel are rounded up to 32 bits
 INTERVALS = ("(0,1]", "(0,1/300]", "(0,40]", "(0,oo)")
 
 
@@ -42,10 +46,21 @@ def run_kernel(rows: list[Row], transformer: Transformer, mean: Mean) -> list[Bo
     return state[0]
 
 
-def holds(outer: Box, inner: Box) -> bool:
-    """Whether one box contains the other."""
+def holds(outer: Box, inner: Box, slack: fmpq = NONE) -> bool:
+    """Whether one box, its radii made larger by a share of them, contains the other."""
     sides = map(coordinates_of, (outer.center, outer.radius, inner.center, inner.radius))
-    return all(abs(c - x) + r <= R for c, R, x, r in zip(*sides, strict=True))
+    return all(abs(c - x) + r <= R * (1 + slack) for c, R, x, r in zip(*sides, strict=True))
+
+
+def boxes_of(state: State, pair: int) -> list[Box] | None:
+    """The boxes of a pair, None if nothing is known of one."""
+    places = range(state.starts[pair], state.starts[pair + 1])
+    if state.radii is None:
+        return [point(row) for row in state.rows(pair)]
+    if not np.isfinite(state.radii[places.start : places.stop]).all():
+        return None
+    radii = [row_of([fmpq(*x.as_integer_ratio()) for x in state.radii[i].tolist()]) for i in places]
+    return [Box(row, radius) for row, radius in zip(state.rows(pair), radii, strict=True)]
 
 
 def difference(sequences: list[list[Row]], transformer: Transformer, interval: str, more: bool = False) -> str | None:
@@ -63,34 +78,38 @@ def difference(sequences: list[list[Row]], transformer: Transformer, interval: s
         transformer.dimension, tuple(Pair(tuple(x), tuple(y)) for x, y in zip(sequences, outputs, strict=True))
     )
     try:
-        state = engine.run_steps(dataset, transformer, claimed.upper, DEFAULT_LIMITS, None)
+        state = run_steps(dataset, transformer, DEFAULT_LIMITS, None, attention.Decay(claimed.upper))
     except Handover:
         return None
     for j, dense in enumerate(found):
-        boxes = [box for box, pair in zip(state.boxes, state.pairs, strict=True) if pair == j]
-        if j in state.doubtful:
+        engine = boxes_of(state, j)
+        if engine is None:
             continue
+        KNOWN[any(not box.is_point for box in engine)] += 1
         if dense is None:
             return f"pair {j} is doubtful"
-        if not all(any(holds(outer, inner) for outer in boxes) for inner in dense):
+        if not all(any(holds(outer, inner, SHORT) for outer in engine) for inner in dense):
             return f"a box of pair {j} is lost"
-        if not all(any(holds(outer, inner) for inner in dense) for outer in boxes):
+        if not all(any(holds(outer, inner, SHORT) for inner in dense) for outer in engine):
             return f"a box of pair {j} is no image"
-    fast, _ = ENGINE.softmax(dataset, transformer, claimed, DEFAULT_LIMITS, None)
-    slow, _ = DENSE.softmax(dataset, transformer, claimed, DEFAULT_LIMITS, None)
+    fast, _ = ENGINE.softmax(dataset, transformer, claimed, Readout.ALL, DEFAULT_LIMITS, None)
+    slow, _ = DENSE.softmax(dataset, transformer, claimed, Readout.ALL, DEFAULT_LIMITS, None)
     SEEN[slow.status] += 1
     return None if fast == slow else f"{fast}, not {slow}"
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, "boxed"])
+@pytest.mark.parametrize("family", [*FAMILIES, "boxed", "wide"])
 def test_the_answers_are_those_of_the_kernel(family):
-    make = FAMILIES.get(family, boxed)
+    make = (FAMILIES | {"boxed": boxed, "wide": wide})[family]
     SEEN.clear()
-    for seed in range(150 if family == "boxed" else 12):
+    KNOWN.clear()
+    for seed in range(12 if family in FAMILIES else 150):
         sequences, transformer = prepare(make(random.Random(seed).randint))
         assert difference(sequences, transformer, INTERVALS[seed % 4], seed % 3 == 0) is None, seed
     if family == "boxed":
         assert min(SEEN[Status.VERIFIED], SEEN[Status.UNDECIDED]) > 5
+    if family not in FAMILIES:
+        assert min(KNOWN[True], KNOWN[False]) > 5
 
 
 @settings(max_examples=60)
@@ -110,8 +129,8 @@ def test_verdicts_on_built_transformers_are_those_of_the_kernel(construction):
         transformer = build(dataset, construction, seed)
         for interval in INTERVALS:
             claimed = parse_temperatures(interval)
-            fast, _ = ENGINE.softmax(dataset, transformer, claimed, DEFAULT_LIMITS, None)
-            assert fast == DENSE.softmax(dataset, transformer, claimed, DEFAULT_LIMITS, None)[0]
+            fast, _ = ENGINE.softmax(dataset, transformer, claimed, Readout.ALL, DEFAULT_LIMITS, None)
+            assert fast == DENSE.softmax(dataset, transformer, claimed, Readout.ALL, DEFAULT_LIMITS, None)[0]
             statuses.add(fast.status)
     assert Status.VERIFIED in statuses
     assert (Status.UNDECIDED in statuses) == (construction != "compact")
@@ -121,51 +140,54 @@ def test_a_wrong_pair_is_told_as_the_kernel_tells_it():
     dataset = make_dataset(*(([(k, 1), (k, 2)], [(k, 0)]) for k in range(4)))
     wrong = make_dataset(*(([(k, 1), (k, 2)], [(k + (k == 2), 0)]) for k in range(4)))
     transformer, claimed = build(dataset, "softmax"), parse_temperatures("(0,1]")
-    fast, _ = ENGINE.softmax(wrong, transformer, claimed, DEFAULT_LIMITS, None)
-    assert fast == DENSE.softmax(wrong, transformer, claimed, DEFAULT_LIMITS, None)[0]
+    fast, _ = ENGINE.softmax(wrong, transformer, claimed, Readout.ALL, DEFAULT_LIMITS, None)
+    assert fast == DENSE.softmax(wrong, transformer, claimed, Readout.ALL, DEFAULT_LIMITS, None)[0]
     assert fast.status is Status.REFUTED
 
 
 def test_one_temperature_is_left_to_the_kernel():
     dataset = make_dataset(([(0, 1), (0, 2)], [(3, 0)]))
-    _, parts = ENGINE.softmax(dataset, build(dataset, "softmax"), parse_temperatures("1"), DEFAULT_LIMITS, None)
+    _, parts = ENGINE.softmax(
+        dataset, build(dataset, "softmax"), parse_temperatures("1"), Readout.ALL, DEFAULT_LIMITS, None
+    )
     assert parts == ("kernel/softmax", "balls")
 
 
+# module, function, what it says, what it says instead
 FAULTS = {
-    "ties are gaps": ("_find_gaps", "gaps = [None if", "gaps = [None if True or"),
-    "the last gap counts": ("spread", "gap < known", "gap > known"),
-    "an exponent too many": ("spread", "min(int((gap * rate).floor()), MAX_EXPONENT)", "min(int((gap * rate).floor()) + 1, MAX_EXPONENT)"),
-    "no cap": ("spread", "min(int((gap * rate).floor()), MAX_EXPONENT)", "int((gap * rate).floor())"),
-    "the temperature is forgotten": ("spread", "1 / (tau * unit * D * D)", "1 / (unit * D * D)"),
-    "the sign of alpha is lost": ("spread", "-1 if A.scale < 0 else 1", "1"),
-    "other tokens weigh nothing": ("spread", "(sum(weights) - ties) * x", "0 * x"),
-    "one other token": ("spread", "(sum(weights) - ties) * x", "(sum(weights) > ties) * x"),
-    "tokens that differ are merged": ("spread", "if rho else [rows[0]]", "[:1]"),
-    "an open gap is no doubt": ("spread", "result.doubtful.add(j)", "pass"),
-    "the modulus of V is V": ("spread", "[[abs(x) for x in row] for row in V]", "V"),
-    "a box has no width": ("_apply_unshifted", "x - widest for", "x for"),
-    "no search after a move": ("_apply_unshifted", "since[found] = hit + 1", "since[found] = len(run.shift)"),
-    "an open sign is no doubt": ("_apply_unshifted", "state.doubtful.add(state.pairs[i])", "pass"),
-    "signs are certain": ("apply_hat", "abs(value) * E < abs(c) * R * D", "False"),
-    "radii vanish": ("apply_hat", "scale * (i == j) + v * u", "0"),
-    "shifts are forgotten": ("_apply_hats", "[*run.shifted, len(run.shift)]", "[len(run.shift)]"),
-    "radii are rounded down": ("round_up_row", "-(-(x << shift) // denominator)", "(x << shift) // denominator"),
-    "a box is a point": ("find_inexact", "box.center if box.is_point else None", "box.center"),
-    "inclusion is equality": ("find_inexact", "points != set(wanted)", "not points <= set(wanted)"),
+    "the second best is the last": (attention, "_score", "segment_reduce(np.maximum, np.where", "segment_reduce(np.minimum, np.where"),
+    "the last gap counts": (attention, "apply_attention", "np.minimum.at(least, place, choices.exponents)", "least[place] = choices.exponents"),
+    "an exponent too many": (attention, "Decay", "gaps // int(rate.q)", "gaps // int(rate.q) + 1"),
+    "the temperature is forgotten": (attention, "Decay", "unit / self.tau", "unit"),
+    "the denominator counts once": (attention, "_score", "state.denominator**2", "state.denominator"),
+    "the scale of A is forgotten": (attention, "_choose_by_dominance", "abs(alpha) / state", "fmpq(1000) / state"),
+    "dominance always decides": (attention, "_choose_by_dominance", "== MAX_EXPONENT", ">= 0"),
+    "the others are behind by the whole corner": (attention, "_choose_by_dominance", "others[candidates] =", "others[:] ="),
+    "the lead on a line is over all": (attention, "_choose_by_line", "np.where(keys == best, ", "np.where(keys == keys, "),
+    "other tokens weigh nothing": (attention, "spread", "upper(others, 1)", "upper(0 * others, 1)"),
+    "one other token": (attention, "spread", "upper(others, 1)", "upper(1 * (others > 0), 1)"),
+    "boxes attend as points": (attention, "spread", "[sequences] > 0", "[sequences] < 0"),
+    "V turns the other way": (attention, "spread", "matrix.T", "matrix"),
+    "radii are in the order of choices": (attention, "apply_attention", "state.radii[order]", "state.radii"),
+    "a box has no width": (runs, "apply_run", "find_first(values, since, frame, wide)", "find_first(values, since, frame, 0)"),
+    "an open sign is no doubt in a run": (runs, "bend", "result[doubt] = np.inf", "pass"),
+    "radii do not follow in a run": (runs, "bend", "scale[part, None, None] * unity +", "scale[part, None, None] * unity + 0 *"),
+    "reach does not follow in a run": (runs, "apply_run", "reach[moved] = combine", "_ = combine"),
+    "an open sign is no doubt in a layer": (layers, "apply_dense", "radii[doubt] = np.inf", "pass"),
+    "radii vanish in a layer": (layers, "apply_dense", "upper(M, common)", "upper(0 * M, common)"),
+    "all units are active": (layers, "apply_dense", "np.unique(values > 0,", "np.unique(values == values,"),
+    "signs are certain": (radii, "uncertain", "(values < limits) & (-values < limits) | ~known", "~known & known"),
+    "unknown radii are 0": (radii, "combine", "result[~known] = np.inf", "pass"),
+    "a box is a point": (boxes, "find_doubtful", "part.state.radii != 0", "part.state.radii < 0"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_shows(name, monkeypatch):
-    function, right, wrong = FAULTS[name]
-    source = textwrap.dedent(inspect.getsource(getattr(engine, function)))
-    assert right in source
-    namespace = vars(engine).copy()
-    exec(compile(source.replace(right, wrong), engine.__file__, "exec"), namespace)
-    monkeypatch.setattr(engine, function, namespace[function])
-    for seed in range(300):
-        sequences, transformer = prepare(boxed(random.Random(seed).randint))
-        if difference(sequences, transformer, INTERVALS[seed % 4], seed % 3 == 0) is not None:
-            return
+    plant(monkeypatch, (attention, boxes, forward, layers, radii, runs), *FAULTS[name])
+    for seed in (1704, *range(400)):  # 1704: one hat stretches a box over a kink of the next
+        for family in (boxed, wide):
+            sequences, transformer = prepare(family(random.Random(seed).randint))
+            if difference(sequences, transformer, INTERVALS[seed % 4], seed % 3 == 0) is not None:
+                return
     pytest.fail("no case shows the fault")

@@ -16,7 +16,7 @@ from proofs.kernel.decode import decode_transformer
 from proofs.kernel.errors import Status
 from proofs.kernel.hardmax import apply_block
 from proofs.kernel.rational import DEFAULT_LIMITS
-from proofs.kernel.statement import Dataset, Pair
+from proofs.kernel.statement import Dataset, Pair, Readout
 from tests.engine.shortcut_cases import FAMILIES, Case
 from tests.strategies import loose_sequences, to_row, transformers
 
@@ -37,11 +37,11 @@ def check_every_prefix(case: Case) -> bool:
             state = apply_block(transformer.blocks[done - 1], state)
         prefix = replace(transformer, blocks=transformer.blocks[:done])
         pairs = tuple(Pair(x, tuple(y)) for x, y in zip(rows, state, strict=True))
-        answer, _ = ENGINE.hardmax(Dataset(transformer.dimension, pairs), prefix, DEFAULT_LIMITS, None)
+        answer, _ = ENGINE.hardmax(Dataset(transformer.dimension, pairs), prefix, Readout.ALL, DEFAULT_LIMITS, None)
         assert answer.status is Status.VERIFIED, f"after block {done}: {answer}"
     itself = Dataset(transformer.dimension, tuple(Pair(x, x) for x in rows))
-    found, parts = ENGINE.hardmax(itself, transformer, DEFAULT_LIMITS, None)
-    assert found == check_hardmax(itself, transformer, DEFAULT_LIMITS)[0]
+    found, parts = ENGINE.hardmax(itself, transformer, Readout.ALL, DEFAULT_LIMITS, None)
+    assert found == check_hardmax(itself, transformer, Readout.ALL, DEFAULT_LIMITS)[0]
     return all(part.startswith("engine") for part in parts)
 
 
@@ -73,6 +73,6 @@ def test_the_second_check_of_the_same_objects_answers_the_same():
     rows = [tuple(map(to_row, tokens)) for tokens in case.sequences]
     dataset = Dataset(transformer.dimension, tuple(Pair(x, x) for x in rows))
     digest = dataset.digest
-    first = ENGINE.hardmax(dataset, transformer, DEFAULT_LIMITS, None)
-    assert ENGINE.hardmax(dataset, transformer, DEFAULT_LIMITS, None) == first
+    first = ENGINE.hardmax(dataset, transformer, Readout.ALL, DEFAULT_LIMITS, None)
+    assert ENGINE.hardmax(dataset, transformer, Readout.ALL, DEFAULT_LIMITS, None) == first
     assert Dataset(dataset.dimension, dataset.pairs).digest == digest

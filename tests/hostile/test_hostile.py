@@ -9,9 +9,11 @@ import sys
 import zipfile
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.strategies import dataset_bytes, make_dataset, sign, transformer_bytes
+from tests.witness.archives import archive_of_lines, arrays_of, pack
 
 MAX_SECONDS, MAX_MEGABYTES = 2.0, 300
 
@@ -95,7 +97,53 @@ def witnesses():
         "long comment": header(comment="x" * 5_000_000),
     }
     files |= {f"cut at {k}": good[: len(good) * k // 10] for k in range(1, 10)}
-    return files
+    return files | binary_witnesses()
+
+
+def binary_witnesses():
+    """Name -> bytes of a file in the binary form; a reader knows it by its content."""
+    good = archive_of_lines(blocks(IDENTITY, {"sa": {"rho": 1, "V": {"beta": f"1/{10**40}"}}}))
+    arrays = arrays_of(good)
+
+    def shaped(shape, kind="<i8"):
+        head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+        return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head
+
+    def replaced(**members):
+        changed = arrays | {name.replace("__", "/").lstrip("_"): value for name, value in members.items()}
+        return pack(changed | {"sha256": changed.pop("sha256")})
+
+    many = {f"{k}/structure": np.zeros((1, 7), dtype="i1") for k in range(1, 5_001)}
+    head, tail = ({name: arrays[name]} for name in ("header", "sha256"))
+    wide = np.zeros((4096, 7), dtype="i1")
+    return {
+        "npz alone": b"PK\x03\x04",
+        "npz of zeros": b"PK\x03\x04" + b"\0" * 5_000_000,
+        "npz good": good,
+        "npz cut": good[:-40],
+        "npz doubled": good + good,
+        "npz trailing": good + b"\n",
+        "npz bomb": pack({"format": arrays["format"], "header": b"\0" * 50_000_000}, zipfile.ZIP_DEFLATED),
+        "npz huge shape": replaced(_1__rho=shaped("(999999999999999,)")),
+        "npz shape of two": replaced(_1__rho=shaped("(99999999999999, 99999999999999)")),
+        "npz shape of many": replaced(_1__rho=shaped("(" + "9, " * 20_000 + "9)")),
+        "npz negative shape": replaced(_1__rho=shaped("(-1,)")),
+        "npz no code": replaced(_1__rho=shaped("__import__('os')")),
+        "npz pickle": replaced(_1__rho=b"\x80\x04K\x01."),
+        "npz objects": replaced(_1__rho=np.array([1, None])),
+        "npz floats": replaced(_1__rho=np.array([np.nan])),
+        "npz members without end": pack({"format": arrays["format"]} | head | many | tail),
+        "npz empty blocks": replaced(_1__structure=wide),
+        "npz giant": replaced(
+            _1__V_denominators_sizes=np.array([2_000_000]), _1__V_denominators_bytes=b"\1" * 2_000_000
+        ),
+        "npz giant number": replaced(
+            _1__V_denominators_sizes=np.array([2_000_000]), _1__V_denominators_bytes=np.ones(2_000_000, dtype="u1")
+        ),
+        "npz huge width": replaced(_1__structure=np.array([[2, 1, 1, 2**62, 0, 0, 0]] * 2)),
+        "npz dataset": pack({"inputs": np.array([[1, 2]]), "input_lengths": np.array([1])}),
+        "npz damaged": good.replace(arrays["header"].tobytes(), arrays["header"].tobytes().swapcase()),
+    }
 
 
 @cache

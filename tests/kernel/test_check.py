@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from fractions import Fraction
 
 import pytest
@@ -10,13 +11,23 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proofs.engine.passes import ENGINE
 from proofs.kernel.check import check, compare, squared_hausdorff
 from proofs.kernel.decode import decode_transformer
 from proofs.kernel.errors import LimitReached, Status
 from proofs.kernel.rational import Limits
-from proofs.kernel.statement import Dataset, make_claim
+from proofs.kernel.statement import Dataset, Readout, make_claim
 from tests.reference import evaluator
-from tests.strategies import datasets, make_dataset, pairs_of, to_fractions, to_row, transformer_bytes, transformers
+from tests.strategies import (
+    block_records,
+    datasets,
+    make_dataset,
+    pairs_of,
+    to_fractions,
+    to_row,
+    transformer_bytes,
+    transformers,
+)
 
 F = Fraction
 COLLAPSE = {"sa": {"rho": 0, "A": {"alpha": 1}, "V": {"beta": 1}}}
@@ -263,9 +274,9 @@ def test_temperature_zero_inside_an_interval_is_checked_and_can_refute():
 
 def test_answers_for_too_few_or_too_many_pairs_are_not_verified():
     done = [[to_row((3, 1))], [to_row((-2, 1))]]
-    assert compare(DATASET, done).status is Status.VERIFIED
+    assert compare(DATASET, done, Readout.ALL).status is Status.VERIFIED
     for partial in ([], done[:1], [*done, done[0]]):
-        assert compare(DATASET, partial).status is Status.REFUTED
+        assert compare(DATASET, partial, Readout.ALL).status is Status.REFUTED
 
 
 def test_the_bit_limit_is_no_verdict():
@@ -310,6 +321,47 @@ def test_the_distance_looks_from_both_sides():
 def statements(draw):
     dataset = draw(datasets(largest=3))
     return dataset, draw(transformers(dataset.dimension, max_blocks=2))
+
+
+@st.composite
+def wider_statements(draw):
+    """Any mask, heads and read-out; targets that are the last tokens now and then."""
+    dataset = draw(datasets(largest=3))
+    data, last = draw(transformers(dataset.dimension, max_blocks=2, plain=False)), draw(st.booleans())
+    if draw(st.booleans()):
+        *_, final = evaluator.run(data, [left for left, _ in pairs_of(dataset)])
+        cuts = [draw(st.integers(0, len(tokens) - 1)) for tokens in final]
+        pairs = zip(map(fake, dataset.pairs), final, cuts, strict=True)
+        dataset = make_dataset(*((pair.input, tokens[cut:]) for pair, tokens, cut in pairs))
+    return dataset, data, last
+
+
+@given(wider_statements(), st.sampled_from(["none", "causal"]), st.booleans())
+def test_masks_heads_and_the_readout_are_those_of_the_reference(case, mask, fast):
+    dataset, data, last = case
+    blocks, width, parameters = evaluator.count(data)
+    budgets = {"max_width": width, "max_blocks": blocks, "max_parameters": parameters}
+    claim = make_claim(dataset, mask=mask, readout="last" if last else "all", **budgets)
+    transformer = decode_transformer(data)
+    verdict = check(dataset, transformer, claim, passes=ENGINE if fast else None)
+    held = {item.name for item in verdict.obligations if item.status is Status.VERIFIED}
+    assert ("hardmax" in held) == evaluator.interpolates(data, pairs_of(dataset), last)
+    layers = [record.get("sa", {}) for record in block_records(data)]
+    masked = [layer for layer in layers if "mask" in layer]
+    d = dataset.dimension
+    bare = [layer for layer in layers if "mask" not in layer and any(any(map(any, V)) for V in values_of(layer, d))]
+    obliged = "mask" in {item.name for item in verdict.obligations}
+    assert obliged == bool(mask == "causal" or masked)
+    assert ("mask" in held) == (obliged and not (bare if mask == "causal" else masked))
+
+
+def values_of(layer, dimension):
+    return [V for _, V in evaluator.read_attention({"rho": "1"} | block_text(layer), dimension)[1]]
+
+
+def block_text(layer):
+    """Numbers as text, as the reference reads them."""
+    return json.loads(json.dumps(layer), parse_int=str, parse_float=str)
 
 
 @given(statements())

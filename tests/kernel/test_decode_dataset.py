@@ -207,3 +207,26 @@ def test_json_and_json_lines_are_one_dataset(dataset):
     decoded = decode_dataset(dataset_bytes(dataset))
     assert decoded == decode_dataset(as_lines(record)) == dataset
     assert decoded.digest == dataset.digest
+
+
+@pytest.mark.parametrize("comment", ["interp-dataset-lines/1", {"format": "interp-dataset-lines/1"}])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_the_name_of_the_lines_format_in_a_comment_is_only_text(comment, indent):
+    pairs = [{"input": [[1, 2]], "output": [[3, 4]]}]
+    record = {"comment": comment, "format": "interp-dataset/1", "dimension": 2, "pairs": pairs}
+    plain = {key: value for key, value in record.items() if key != "comment"}
+    assert decode_dataset(json.dumps(record, indent=indent).encode()) == decode_dataset(json.dumps(plain).encode())
+    first_line = b'{"comment": "interp-dataset-lines/1",\n'
+    assert decode_dataset(first_line + json.dumps(plain).encode()[1:]) == decode_dataset(json.dumps(plain).encode())
+
+
+def test_tokens_are_counted_over_all_pairs_and_both_sides():
+    pairs = [{"input": [[1, 2], [3, 4]], "output": [[3, 4]]}] * 2
+    document = json.dumps({"format": "interp-dataset/1", "dimension": 2, "pairs": pairs}).encode()
+    header = json.dumps({"format": "interp-dataset-lines/1", "dimension": 2, "pairs": 2}).encode()
+    lines = b"\n".join([header, *(json.dumps(pair).encode() for pair in pairs)])
+    for data, place in ((document, "$.pairs[1]"), (lines, "line 3: $")):
+        assert decode_dataset(data, Limits(max_tokens=6)).num_listed == 2
+        with pytest.raises(LimitReached, match="--max-tokens") as fault:
+            decode_dataset(data, Limits(max_tokens=5))
+        assert fault.value.path == place

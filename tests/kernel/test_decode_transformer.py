@@ -181,8 +181,8 @@ def test_a_wrong_end_record_is_refused(data, reason):
         # header
         (transformer_bytes(2, [{}], blocks=2), "$.blocks", "1 blocks where the header says 2"),
         (transformer_bytes(2, [{}], blocks=0), "$.blocks", "1 blocks where the header says 0"),
-        (transformer_bytes(2, [{}], blocks="1"), "the header", "expected a count"),
-        (transformer_bytes(2, [{}], blocks=None), "the header", "expected a count"),
+        (transformer_bytes(2, [{}], blocks="1"), "line 1: $.blocks", "expected a count"),
+        (transformer_bytes(2, [{}], blocks=None), "line 1: $.blocks", "expected a count"),
         (transformer_bytes(2, [{}], dimension="2"), "line 1: $.dimension", "expected a count"),
         (transformer_bytes(2, [{}], dimension=-2), "line 1: $.dimension", "expected a count"),
         (transformer_bytes(2, [{}], format="interp-transformer/2"), "line 1: $.format", "expected"),
@@ -342,3 +342,10 @@ def test_junk_in_a_signed_block_is_refused_or_read_but_never_crashes(layer, key,
 def test_arbitrary_well_formed_witnesses_are_read(data):
     transformer = decode_transformer(data)
     assert len(transformer.blocks) == len(data.splitlines()) - 2
+
+
+def test_blocks_are_limited_by_what_the_header_says():
+    data = transformer_bytes(2, [{}] * 3)
+    assert len(decode_transformer(data, Limits(max_depth=3)).blocks) == 3
+    with pytest.raises(LimitReached, match="--max-depth"):
+        decode_transformer(data, Limits(max_depth=2))

@@ -41,8 +41,15 @@ def cases(draw):
     return draw(transformers(dimension)), draw(loose_sequences(dimension))
 
 
+@st.composite
+def wider_cases(draw):
+    """Masks and several heads too."""
+    dimension = draw(st.integers(1, 3))
+    return draw(transformers(dimension, 3, plain=False)), draw(loose_sequences(dimension))
+
+
 @settings(max_examples=300)
-@given(cases())
+@given(cases() | wider_cases())
 def test_every_token_after_every_block_is_that_of_the_reference(case):
     data, sequences = case
     rows = [[to_row(token) for token in sequence] for sequence in sequences]

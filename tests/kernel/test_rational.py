@@ -185,3 +185,11 @@ pairs = st.lists(st.fractions(min_value=-2, max_value=2, max_denominator=3), min
 @given(pairs, pairs)
 def test_rows_are_equal_exactly_when_tokens_are(left, right):
     assert (to_row(left) == to_row(right)) == (left == right)
+
+
+@pytest.mark.parametrize("text", ["1234567890", "-1234567890", "-1.23456789e0", "-12345/67890", "1e5", "0.000000001"])
+def test_the_digit_limit_counts_digits_and_nothing_else(text):
+    digits = sum(map(str.isdigit, text))
+    assert parse_rational(text, limits=Limits(max_digits=digits)) == parse_rational(text)
+    with pytest.raises(LimitReached, match="--max-digits"):
+        parse_rational(text, limits=Limits(max_digits=digits - 1))

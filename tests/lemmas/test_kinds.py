@@ -20,6 +20,8 @@ DATASETS = (
     make_dataset(([(0, 0), (1, 2)], [(1, 1), (-2, 0)]), ([(5, 1), (4, 4), (2, 2)], [(1, 1)])),
     make_dataset(([(0, 0), (1, 2), (3, 3)], [(1, 1), (-2, 0)]), ([(0, 0), (1, 2)], [(1, 1)])),
 )
+SINGLE = make_dataset(([(0, 0), (1, 2)], [(1, 1)]), ([(0, 0), (5, 3)], [(2, 1)]))
+DATASETS_OF = {"resnet": DATASETS[:1], "labels": [SINGLE], "folded": [SINGLE]}
 
 
 def of_kind(kind):
@@ -87,7 +89,7 @@ def test_a_stage_names_only_lemmas_that_are_there(path):
 
 @pytest.mark.parametrize("name", CONSTRUCTIONS)
 def test_every_phase_of_a_built_file_names_a_lemma(name):
-    for dataset in DATASETS[: 1 if name == "resnet" else 2]:
+    for dataset in DATASETS_OF.get(name, DATASETS):
         phases = CONSTRUCTIONS[name].build(dataset).phases
         assert phases
         assert {phase.lemma for phase in phases} <= set(LEMMAS)

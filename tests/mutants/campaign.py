@@ -17,11 +17,19 @@ from fractions import Fraction
 from typing import Any
 
 from interp.constructions.catalogue import CONSTRUCTIONS
+from interp.constructions.causal import build_causal
 from interp.constructions.compact import build_compact
+from interp.constructions.folded import find_folded_plan
+from interp.constructions.hardmax import list_targets
+from interp.constructions.labels import find_code_plans
+from interp.constructions.peeling import build_peeling
+from interp.stages.clouds import make_cloud
+from interp.stages.tokens import TokenState
 from interp.transformers.encode import encode_transformer
+from interp.transformers.ledger import Ledger
 from proofs.kernel.check import check
 from proofs.kernel.decode import decode_dataset, decode_transformer
-from proofs.kernel.errors import InterpError, Status
+from proofs.kernel.errors import InterpError, Status, UsageError
 from proofs.kernel.model import Transformer
 from proofs.kernel.statement import Dataset, Pair, make_claim, parse_temperatures
 from tests.reference import evaluator
@@ -48,6 +56,16 @@ DISJOINT = make_dataset(([(0, 0), (1, 2)], [(1, 1), (-2, 0)]), ([(5, "1/2"), (4,
 KINKS = make_dataset(([(-1, 0), (1, 0)], [(2, 1)]), ([(-2, 0), (2, 0)], [(0, 3)]), ([(0, 0)], [(2, 1)]))
 
 
+APART = make_dataset(*(([(x + k, y), (x, y - k)], [(y, x)]) for k in (1, 2) for x, y in ((0, 0), (9, 1), (2, 8))))
+GENERAL = make_dataset(*(([(k * k % 23, k**3 % 29), (k, 0)], [(k % 4, k % 5)]) for k in range(12)))
+
+
+SPACE = make_dataset(  # d = 3, m = 3: two heads
+    ([(0, 0, 1), (1, 2, 0), (3, 1, 0), (2, 5, 1)], [(1, 1, 0), (-2, 0, 0), (0, 3, 1)]),
+    ([(0, 0, 1), (1, 2, 0), (5, 5, 5)], [(1, 1, 0), (4, 0, 0), (7, 3, 1)]),
+)
+
+
 @dataclass(frozen=True)
 class Subject:
     """An accepted witness with its statement."""
@@ -57,6 +75,7 @@ class Subject:
     blocks: list[dict[str, Any]]
     header: dict[str, Any]
     temperatures: str
+    claimed: tuple[str, str] = ("none", "all")  # mask and read-out
 
     def encode(self, blocks: list[dict[str, Any]], **header: Any) -> bytes:
         """A signed file."""
@@ -79,13 +98,39 @@ def list_subjects() -> Iterator[Subject]:
         name: (construction.build, construction.temperatures) for name, construction in CONSTRUCTIONS.items()
     }
     builders["compact, no rank one"] = (lambda dataset: build_compact(dataset, rank_one_v=False), "[0,oo)")
+    builders["causal"] = (build_causal, "[0,oo)")
+    builders["peeling, two heads"] = (lambda dataset: build_peeling(dataset, heads=2), "0")
+    builders["labels"] = (_build_codes, "[0,oo)")
+    builders["folded"] = (_build_groups, "[0,oo)")
     for name, (build, temperatures) in builders.items():
-        for label, dataset in (("shared", SHARED), ("disjoint", DISJOINT), ("kinks", KINKS)):
-            if name == "resnet" and label != "disjoint":
+        for dataset in {"labels": [APART], "folded": [GENERAL], "peeling, two heads": [SPACE]}.get(
+            name, [SHARED, DISJOINT, KINKS]
+        ):
+            try:
+                ledger = build(dataset)
+            except UsageError:
                 continue
-            data = encode_transformer(Transformer(dataset.dimension, tuple(build(dataset).blocks)))
+            data = encode_transformer(Transformer(dataset.dimension, tuple(ledger.blocks)))
             header = {"attention": "any", "construction": name, "dataset": dataset.digest, "seed": 0}
-            yield Subject(name, dataset, block_records(data), header, temperatures)
+            claimed = ("causal", "last") if name == "causal" else ("none", "all")
+            yield Subject(name, dataset, block_records(data), header, temperatures, claimed)
+
+
+def _build_codes(dataset: Dataset) -> Ledger:
+    """Codes for classes that stand apart, where ``labels`` itself finds that a chain is as short."""
+    rows = [pair.output[0] for pair in dataset.pairs]
+    [plan] = find_code_plans(make_cloud(TokenState.from_dataset(dataset), rows))
+    plan.build(ledger := Ledger(dataset.dimension))
+    return ledger
+
+
+def _build_groups(dataset: Dataset) -> Ledger:
+    """Folded groups, where ``folded`` itself finds that a chain is shorter."""
+    plan = find_folded_plan(TokenState.from_dataset(dataset), list_targets(dataset), random.Random(0))
+    if plan is None:
+        raise UsageError("not in general position")
+    plan.build(ledger := Ledger(dataset.dimension))
+    return ledger
 
 
 def list_mutants(subject: Subject) -> Iterator[Mutant]:
@@ -106,11 +151,29 @@ def list_mutants(subject: Subject) -> Iterator[Mutant]:
             swapped = list(subject.blocks)
             swapped[i], swapped[j] = swapped[j], swapped[i]
             yield mutant("blocks exchanged", swapped)
+    for i, record in enumerate(subject.blocks):
+        for kind, sa in list_attention_changes(record.get("sa", {"rho": 1})):
+            yield mutant(kind, [*subject.blocks[:i], record | {"sa": sa}, *subject.blocks[i + 1 :]])
     for key, value in HEADERS.items():
         yield mutant("header", subject.blocks, **{key: value})
     yield from _changed_statements(subject)
     for name in ("max_width", "max_blocks", "max_parameters"):
         yield Mutant("budget below", subject.encode(subject.blocks), subject.dataset, {name: 0})
+
+
+def list_attention_changes(sa: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The mask set or taken off; heads left out, doubled, exchanged in part."""
+    bare = {key: value for key, value in sa.items() if key != "mask"}
+    yield "mask flipped", bare if "mask" in sa else bare | {"mask": "causal"}
+    rest = {key: value for key, value in sa.items() if key not in ("A", "V", "heads")}
+    heads = sa.get("heads", [{key: sa[key] for key in ("A", "V") if key in sa}])
+    yield "head doubled", rest | {"heads": [*heads, heads[0]]}
+    yield "head without effect", rest | {"heads": [*heads, {}]}
+    if len(heads) == 2:
+        yield from (("head left out", rest | head) for head in heads)
+        yield "heads exchanged", rest | {"heads": heads[::-1]}
+        crossed = [dict(zip("AV", pair, strict=True)) for pair in ((heads[k]["A"], heads[1 - k]["V"]) for k in (0, 1))]
+        yield "heads crossed", rest | {"heads": crossed}
 
 
 CHANGES: dict[str, Callable[[Fraction], Fraction]] = {
@@ -158,7 +221,8 @@ def judge(subject: Subject, mutant: Mutant) -> str:
     """The checker's word on a mutant: a status, or ``FALSE`` for an acceptance that the evaluators contradict."""
     statement = decode_dataset(dataset_bytes(mutant.dataset))
     budgets = {"max_blocks": 100, "max_parameters": 10**4} | mutant.budgets
-    claim = make_claim(statement, temperatures=subject.temperatures, **budgets)
+    mask, readout = subject.claimed
+    claim = make_claim(statement, temperatures=subject.temperatures, mask=mask, readout=readout, **budgets)
     try:
         status = check(statement, decode_transformer(mutant.witness), claim).status
     except InterpError as error:
@@ -175,11 +239,30 @@ def confirmed(subject: Subject, mutant: Mutant, budgets: dict[str, int]) -> bool
     within = width <= budgets.get("max_width", 4) and blocks <= budgets["max_blocks"]
     if not within or parameters > budgets["max_parameters"]:
         return False
-    if claimed.zero and not evaluator.interpolates(mutant.witness, pairs):
+    layers, last = [block.get("sa", {}) for block in block_records(mutant.witness)], subject.claimed[1] == "last"
+    if subject.claimed[0] == "none" and any("mask" in layer for layer in layers):
+        return False
+    if subject.claimed[0] == "causal" and any("mask" not in layer and has_values(layer) for layer in layers):
+        return False
+    if claimed.zero and not evaluator.interpolates(mutant.witness, pairs, last):
         return False
     temperatures = TEMPERATURES if claimed.positive else ()
     temperatures += HIGH_TEMPERATURES if claimed.all_positive else ()
-    return all(interpolates_at(mutant.witness, pairs, tau) for tau in temperatures)
+    return all(interpolates_at(mutant.witness, pairs, tau, last=last) for tau in temperatures)
+
+
+def has_values(layer: dict[str, Any]) -> bool:
+    """Whether some V of a layer, as a file has it, is written with a number that is not 0."""
+    heads = layer.get("heads", [layer])
+    return any(Fraction(x) != 0 for head in heads for x in _numbers_in(head.get("V", {})))
+
+
+def _numbers_in(value: Any) -> Iterator[Any]:
+    for path in places_of(value):
+        found = value
+        for step in path:
+            found = found[step]
+        yield found
 
 
 def run_campaign(fraction: float = 1.0, seed: int = 0) -> dict[str, Counter[str]]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from interp.constructions.catalogue import CONSTRUCTIONS
 from tests.mutants import campaign
+
+
+def test_every_construction_has_a_witness():
+    assert {subject.name for subject in campaign.list_subjects()} >= set(CONSTRUCTIONS)
 
 
 def test_no_mutant_is_accepted_wrongly():

@@ -3,7 +3,8 @@
 Written from the definitions, as slow and plain as they are, so that agreement with the kernel means something:
 
     FF(x)   = eta x + W relu(U x + b)
-    SA_i(X) = rho x_i + V (mean of the x_l that maximise <A x_i, x_l>, equal maxima counting equally)
+    SA_i(X) = rho x_i + sum over the heads (A, V) of V (mean of the x_l that maximise <A x_i, x_l>, equal maxima
+              counting equally), l <= i under a causal mask
     block   = SA after FF
 
 A file is JSON lines: a header, one block a line, an end record. This module trusts the file to be well formed (the
@@ -106,23 +107,32 @@ def run_feed_forward(record: dict[str, Any] | None, tokens: list[Token]) -> list
     return result
 
 
-def read_attention(record: dict[str, Any], dimension: int) -> tuple[Fraction, Matrix, Matrix]:
-    """rho, A and V with all their entries."""
-    A = read_square(record.get("A"), ("alpha", "p", "q"), dimension)
-    V = read_square(record.get("V"), ("beta", "r", "t"), dimension)
-    return read_number(record["rho"]), A, V
+def read_attention(record: dict[str, Any], dimension: int) -> tuple[Fraction, list[tuple[Matrix, Matrix]], bool]:
+    """rho, (A, V) of every head with all their entries, and whether the layer has a causal mask."""
+    heads = [
+        (
+            read_square(head.get("A"), ("alpha", "p", "q"), dimension),
+            read_square(head.get("V"), ("beta", "r", "t"), dimension),
+        )
+        for head in record.get("heads", [record])
+    ]
+    return read_number(record["rho"]), heads, record.get("mask") == "causal"
 
 
-def run_attention(rho: Fraction, A: Matrix, V: Matrix, tokens: list[Token]) -> list[Token]:
-    """rho x_i + V (mean of the tokens of largest score), for one sequence."""
+def run_attention(rho: Fraction, heads: list[tuple[Matrix, Matrix]], causal: bool, tokens: list[Token]) -> list[Token]:
+    """rho x_i + sum of V (mean of the tokens of largest score), for one sequence."""
     result = []
-    for token in tokens:
-        query = apply(A, token)
-        scores = [product(query, other) for other in tokens]
-        largest = max(scores)
-        chosen = [other for other, score in zip(tokens, scores, strict=True) if score == largest]
-        mean = [sum(column, Fraction(0)) / len(chosen) for column in zip(*chosen, strict=True)]
-        result.append(tuple(rho * x + y for x, y in zip(token, apply(V, mean), strict=True)))
+    for i, token in enumerate(tokens):
+        moved = [rho * x for x in token]
+        seen = [other for l, other in enumerate(tokens) if l <= i or not causal]
+        for A, V in heads:
+            query = apply(A, token)
+            scores = [product(query, other) for other in seen]
+            largest = max(scores)
+            chosen = [other for other, score in zip(seen, scores, strict=True) if score == largest]
+            mean = [sum(column, Fraction(0)) / len(chosen) for column in zip(*chosen, strict=True)]
+            moved = [x + y for x, y in zip(moved, apply(V, mean), strict=True)]
+        result.append(tuple(moved))
     return result
 
 
@@ -140,15 +150,18 @@ def run(data: bytes, sequences: Iterable[Iterable[Token]]) -> Iterator[list[list
         yield current
 
 
-def interpolates(data: bytes, pairs: Iterable[tuple[Iterable[Token], Iterable[Token]]]) -> bool:
-    """Whether the tokens of every sequence end up as exactly its target set."""
+def interpolates(data: bytes, pairs: Iterable[tuple[Iterable[Token], Iterable[Token]]], last: bool = False) -> bool:
+    """Whether the tokens of every sequence, or the ``last`` as many as there are targets, are exactly its targets."""
     inputs, outputs = zip(*((list(x), set(y)) for x, y in pairs), strict=True)
-    *_, last = run(data, inputs)
-    return all(set(tokens) == wanted for tokens, wanted in zip(last, outputs, strict=True))
+    *_, final = run(data, inputs)
+    read = [
+        tokens[max(len(tokens) - len(y), 0) :] if last else tokens for tokens, y in zip(final, outputs, strict=True)
+    ]
+    return all(set(tokens) == wanted for tokens, wanted in zip(read, outputs, strict=True))
 
 
 def count(data: bytes) -> tuple[int, int, int]:
-    """Blocks, width and low-rank parameters of a file: U, W, b, eta, rho, and 1, 1 + 2 d or d^2 for each of A and V."""
+    """Blocks, width and low-rank parameters of a file: U, W, b, eta, rho, and 1, 1 + 2 d or d^2 for each A and V."""
     header, blocks = read_lines(data)
     dimension = int(header["dimension"])
     width = parameters = 0
@@ -156,7 +169,8 @@ def count(data: bytes) -> tuple[int, int, int]:
         units = len(block.get("ff", {}).get("b", ()))
         width = max(width, units)
         parameters += units * (2 * dimension + 1) + 2
-        for name, part in (("A", "p"), ("V", "r")):
-            matrix = block.get("sa", {}).get(name) or {}
+        attention = block.get("sa", {})
+        heads = attention.get("heads", [attention])
+        for matrix, part in ((head.get(name, {}), part) for head in heads for name, part in ("Ap", "Vr")):
             parameters += dimension**2 if "dense" in matrix else 1 + 2 * dimension * (part in matrix)
     return len(blocks), width, parameters

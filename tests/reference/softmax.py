@@ -14,9 +14,16 @@ DIGITS = 400  # kinks amplify: the tokens of a witness agree with targets to far
 
 
 def interpolates_at(
-    data: bytes, pairs: Iterable[tuple[Iterable[Token], Iterable[Token]]], temperature: Fraction, digits: int = 60
+    data: bytes,
+    pairs: Iterable[tuple[Iterable[Token], Iterable[Token]]],
+    temperature: Fraction,
+    digits: int = 60,
+    last: bool = False,
 ) -> bool:
-    """Whether every final token is within 10^-digits of a target, and every target of a token, at that temperature."""
+    """Whether every final token is within 10^-digits of a target, and every target of a token, at that temperature.
+
+    ``last``: of the last tokens alone, as many as there are targets.
+    """
     header, blocks = read_lines(data)
     with mpmath.workdps(DIGITS):
         bound = mpmath.mpf(10) ** -digits
@@ -24,7 +31,8 @@ def interpolates_at(
             current = [list(map(_number, token)) for token in tokens]
             for block in blocks:
                 current = _run_block(block, current, int(header["dimension"]), _number(temperature))
-            goals = [list(map(_number, target)) for target in targets]
+            goals = [list(map(_number, target)) for target in dict.fromkeys(targets)]
+            current = current[max(len(current) - len(goals), 0) :] if last else current
             table = [[max(abs(a - b) for a, b in zip(x, y, strict=True)) for y in goals] for x in current]
             worst = max(*(min(row) for row in table), *(min(column) for column in zip(*table, strict=True)))
             if worst > bound:
@@ -45,15 +53,18 @@ def _run_block(block: dict[str, Any], tokens: list[list[Any]], dimension: int, t
         tokens = [_feed_forward(block["ff"], token) for token in tokens]
     if "sa" not in block:
         return tokens
-    rho, A, V = read_attention(block["sa"], dimension)
-    A, V = ([list(map(_number, row)) for row in matrix] for matrix in (A, V))
+    rho, heads, causal = read_attention(block["sa"], dimension)
+    parts = [[[list(map(_number, row)) for row in matrix] for matrix in head] for head in heads]
     result = []
-    for token in tokens:
-        query = [_product(row, token) for row in A]
-        scores = [_product(query, other) for other in tokens]
-        weights = [mpmath.exp((score - max(scores)) / temperature) for score in scores]
-        mean = [_product(weights, column) / mpmath.fsum(weights) for column in zip(*tokens, strict=True)]
-        result.append([_number(rho) * x + _product(row, mean) for x, row in zip(token, V, strict=True)])
+    for i, token in enumerate(tokens):
+        moved, seen = [_number(rho) * x for x in token], tokens[: i + 1] if causal else tokens
+        for A, V in parts:
+            query = [_product(row, token) for row in A]
+            scores = [_product(query, other) for other in seen]
+            weights = [mpmath.exp((score - max(scores)) / temperature) for score in scores]
+            mean = [_product(weights, column) / mpmath.fsum(weights) for column in zip(*seen, strict=True)]
+            moved = [x + _product(row, mean) for x, row in zip(moved, V, strict=True)]
+        result.append(moved)
     return result
 
 

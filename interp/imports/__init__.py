@@ -1,0 +1,1 @@
+"""Weights of other programs, every float as the rational that it is."""

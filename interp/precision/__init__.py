@@ -1,0 +1,1 @@
+"""What a transformer does in floating point: runs, rigorous error bounds, decisions compared with the exact run."""

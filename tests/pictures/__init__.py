@@ -1,0 +1,1 @@
+"""Pictures: what is drawn is what the kernel computes, and pages show text as text."""
