@@ -160,8 +160,7 @@ class Factored:
             firsts = np.flatnonzero(np.diff(self.owner, prepend=-1))
             self._starts, self._grouped = np.append(firsts, len(self.owner)), True
             self._alive = np.add.reduceat((self.weights > 0).astype(np.int64), firsts)
-            sides = [extreme.reduceat(self.factors, firsts, axis=0) for extreme in (np.minimum, np.maximum)]
-            self._sides = [side.astype(np.float64) for side in sides] if fits(*sides) else []
+            self._sides = self._find_sides(self.factors) if fits(self.factors) else []
         if not self._sides or not fits(A, S):
             nothing = np.zeros(len(self._alive), dtype=np.uint8)
             return nothing, nothing > 0
@@ -170,6 +169,11 @@ class Factored:
         error = find_error(a, s, np.maximum(np.abs(low), np.abs(high)).max(axis=0))
         active = low @ up + high @ down + a > error
         return pack(active), np.asarray((active | (high @ up + low @ down + a < -error)).all(axis=1))
+
+    def _find_sides(self, factors: Array) -> list[Array]:
+        """The smallest and the largest of these factors in every sequence."""
+        ends = (extreme.reduceat(factors, self._starts[:-1], axis=0) for extreme in (np.minimum, np.maximum))
+        return [end.astype(np.float64) for end in ends]
 
     def _find_active(self, A: Array, S: Array, tokens: Array) -> Array:
         """Whether A_k + sum_c S_ck factor_ic > 0 for these tokens, (T, w): in float64 with the same bound, in integers
@@ -207,11 +211,15 @@ class Factored:
             everywhere, anywhere = everywhere & code, anywhere | code
         splits = [k for k in range(layer.width) if (anywhere & ~everywhere) >> k & 1]
         A, S, common = self._integers(values, slopes)
-        hidden = np.maximum(add(product(self.factors, S[:, splits]), A[splits]), 0)
+        read = np.flatnonzero((S[:, splits] != 0).any(axis=1))
+        hidden = np.maximum(add(product(self.factors[:, read], S[read][:, splits]), A[splits]), 0)
         origin, basis = self._map(layer, values, slopes, everywhere)
         W = layer.W.transpose().tolist()
         rows = [*basis.tolist(), *([x / common for x in W[k]] for k in splits)]
+        grouped, sides = self._grouped, self._sides
         self._set_factors(join(self.factors, hidden))
+        if grouped and sides and fits(hidden):  # those of the other factors are known
+            self._sides, self._grouped = list(map(join, sides, self._find_sides(hidden))), True
         self.origin, self.basis = origin, fmpq_mat(len(rows), int(origin.ncols()), [x for row in rows for x in row])
         if len(rows) > MAX_FACTORS:
             self._reduce()  # as a rule the first layer that splits no more does it, once for several layers

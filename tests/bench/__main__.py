@@ -206,7 +206,8 @@ def draw(series: dict[str, list[list[float]]], lengths: list[list[float]], folde
         for (column, name), colour in zip(names, ("C0", "C1", "C2"), strict=True):
             left.loglog([r[0] for r in rows], [r[column] for r in rows], style + colour, ms=4, label=f"{name}, {kind}")
     left.set(xlabel="sequences N (n = 50, d = 16, m = 2)", ylabel="seconds")
-    left.legend(fontsize=7)
+    left.set_ylim(top=1e6)
+    left.legend(fontsize=7, loc="upper left")
     for column, name in ((3, "build"), (4, "check in memory")):
         right.loglog([r[0] for r in lengths], [r[column] for r in lengths], "-o", ms=4, label=name)
     right.set(xlabel="tokens n of a sequence (N = 10, d = 16, m = 2)", ylabel="seconds")

@@ -235,10 +235,10 @@ def planes(choose: Choose) -> Case:
 
 def stages(choose: Choose) -> Case:
     """Tokens of a line or a plane come loose from one end, one or two a block; then a unit sees some loose ones only."""
-    sequences = [[(Fraction(i), Fraction(i * i % 7)) for i in range(12)]]
+    sequences = [[(Fraction(i), Fraction(i * i % 7)) for i in part] for part in (range(12), range(12, 14))]
     units = [([1, 0], [1, 0], 1), ([0, 1], [0, 1], 1)]
     blocks = [block_of(units[: choose(1, 2)], 0)]
-    kink = 12
+    kink = 15
     for _ in range(choose(2, 5)):
         kink -= choose(1, 2)
         blocks.append(block_of([([0, (1, 100, -100)[choose(0, 2)]], [1, 0], -kink)]))

@@ -49,7 +49,7 @@ FAULTS = {
     "pieces stay whatever their map": (factored, "Factored", "slopes, code) != image", "slopes, code) is None", "planes"),
     "tokens that come loose stay as well": (factored, "Factored", "self._drop(tokens)", "pass", "planes"),
     "a sequence lies at its smallest factors": (factored, "Factored", "(np.minimum, np.maximum)", "(np.minimum, np.minimum)", "planes"),
-    "tokens that left come loose again": (factored, "Factored", "self.weights[rough] > 0", "self.weights[rough] >= 0", "stages"),
+    "tokens that left come loose again": (factored, "Factored", "others[there & (codes == code)]", "others[codes == code]", "stages"),
     "copies that left count": (factored, "Factored", "self.weights[leaving] = 0", "self.weights[leaving] += 0", "planes"),
     "loose points are forgotten": (factored, "Factored", "layer.eta == 1 and self._is_silent(layer)", "layer.eta == 1", "planes"),
     "the box of loose points does not grow": (factored, "Factored", "list(map(max, self.high or map(max, columns), map(max, columns)))", "list(map(max, columns))", "stages"),
