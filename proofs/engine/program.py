@@ -108,7 +108,7 @@ def compile_program(transformer: Transformer, before: int = 0) -> list[Step]:
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
     """One feed-forward layer that reads one direction (None: it reads none)."""
 
     direction: tuple[int, ...] | None
@@ -119,6 +119,22 @@ class _Line:
     h: int
 
 
+def join_lines(direction: tuple[int, ...], blocks: Sequence[int], lines: Sequence[Line]) -> Lines:
+    """The layers of these blocks, which read this direction or none; narrower ones get units of zeros."""
+    width = max(len(line.C) for line in lines)
+    blank = [0] * len(direction)
+    missing = [width - len(line.C) for line in lines]
+    return Lines(
+        integer_array(direction),
+        integer_array(list(blocks)),
+        integer_array([line.C + [0] * m for line, m in zip(lines, missing, strict=True)]),
+        integer_array([line.B + [0] * m for line, m in zip(lines, missing, strict=True)]),
+        integer_array([line.W + [blank] * m for line, m in zip(lines, missing, strict=True)]),
+        integer_array([line.g for line in lines]),
+        integer_array([line.h for line in lines]),
+    )
+
+
 class _Collected:
     """Consecutive blocks that read one direction."""
 
@@ -126,7 +142,7 @@ class _Collected:
         self._dimension = dimension
         self._direction: tuple[int, ...] | None = None
         self._blocks: list[int] = []
-        self._lines: list[_Line] = []
+        self._lines: list[Line] = []
         self._layers: list[FeedForward] = []
 
     def take(self, number: int, block: Block) -> bool:
@@ -144,19 +160,7 @@ class _Collected:
         """The steps of the blocks taken in."""
         if not self._lines:
             return []
-        direction = self._direction or (1,) + (0,) * (self._dimension - 1)
-        width = max(len(line.C) for line in self._lines)
-        blank = [0] * len(direction)
-        missing = [width - len(line.C) for line in self._lines]
-        lines = Lines(
-            integer_array(direction),
-            integer_array(self._blocks),
-            integer_array([line.C + [0] * m for line, m in zip(self._lines, missing, strict=True)]),
-            integer_array([line.B + [0] * m for line, m in zip(self._lines, missing, strict=True)]),
-            integer_array([line.W + [blank] * m for line, m in zip(self._lines, missing, strict=True)]),
-            integer_array([line.g for line in self._lines]),
-            integer_array([line.h for line in self._lines]),
-        )
+        lines = join_lines(self._direction or (1,) + (0,) * (self._dimension - 1), self._blocks, self._lines)
         layers = self._layers
         self._direction, self._blocks, self._lines, self._layers = None, [], [], []
         return split_lines(lines, layers)
@@ -167,7 +171,7 @@ def _integers(matrix: fmpq_mat) -> tuple[list[int], int]:
     return [int(x) for x in numerators.entries()], int(denominator)
 
 
-def find_line(layer: FeedForward) -> _Line | None:
+def find_line(layer: FeedForward) -> Line | None:
     """The layer as one that reads a single direction and has eta = 1, or None.
 
     With u primitive and its first non-zero entry positive, a row of U is c u for the c that its pivot gives, or it
@@ -192,7 +196,7 @@ def find_line(layer: FeedForward) -> _Line | None:
         if any(x != c * u for row, c in zip(rows, C, strict=True) for x, u in zip(row, direction, strict=True)):
             return None
     up, across = g // u_scale, g // b_scale
-    return _Line(direction, [c * up for c in C], [x * across for x in b], [W[k::w] for k in range(w)], g, h)
+    return Line(direction, [c * up for c in C], [x * across for x in b], [W[k::w] for k in range(w)], g, h)
 
 
 def split_lines(lines: Lines, layers: Sequence[FeedForward]) -> list[Step]:

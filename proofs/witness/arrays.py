@@ -106,7 +106,7 @@ def read_arrays(path: Path, limits: Limits) -> FileTransformer:
     body.update(json.dumps(end, separators=(",", ":")).encode() + b"\n")
     windows = ChunkWindows(path, starts[:-1], groups, digests, (dimension, limits))
     blocks = WindowedBlocks(windows, range(starts[-1]))
-    return FileTransformer(dimension, blocks, header, "sha256:" + body.hexdigest(), windows)
+    return FileTransformer(dimension, blocks, header, "sha256:" + body.hexdigest(), windows=windows)
 
 
 def _group_chunks(members: list[Member]) -> list[list[Member]]:

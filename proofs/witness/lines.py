@@ -79,7 +79,7 @@ def read_lines(path: Path, limits: Limits) -> FileTransformer:
     check_count(starts[-1], {"the header": header["blocks"], "the end record": end["blocks"]})
     windows = LineWindows(path, starts, offsets, digests, dimension, limits)
     blocks = WindowedBlocks(windows, range(starts[-1]))
-    return FileTransformer(dimension, blocks, header, "sha256:" + whole.hexdigest(), windows)
+    return FileTransformer(dimension, blocks, header, "sha256:" + whole.hexdigest(), windows=windows)
 
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[list[bytes], bytes]]:

@@ -8,7 +8,6 @@ All others are compiled from their blocks. A run ends with its chunk, as it may 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import gcd, lcm
 from typing import overload
@@ -16,7 +15,7 @@ from typing import overload
 import numpy as np
 
 from proofs.engine.integers import Array, bound_of, integer_array, room
-from proofs.engine.program import Lines, Step, compile_program, split_lines
+from proofs.engine.program import Line, Step, compile_program, join_lines, split_lines
 from proofs.kernel.counts import Counts
 from proofs.kernel.model import FeedForward, Transformer
 from proofs.witness.chunk import (
@@ -111,19 +110,6 @@ def _array(values: Integers) -> Array:
     return integer_array(values) if isinstance(values, list) else values.astype(np.int64)
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A plain block: what ``Lines`` holds of it."""
-
-    number: int
-    direction: tuple[int, ...]
-    C: list[int]
-    B: list[int]
-    W: list[list[int]]
-    g: int
-    h: int
-
-
 class _Layers(Sequence[FeedForward]):
     """The feed-forward layers of some blocks of a chunk, each made when it is asked for."""
 
@@ -148,7 +134,7 @@ def compile_chunk(chunk: Chunk) -> list[Step]:
     """The engine's steps for the blocks of a chunk."""
     steps: list[Step] = []
     place = 0
-    for direction, group in groupby(_find_lines(chunk), lambda line: line and line.direction):
+    for direction, group in groupby(_find_lines(chunk), lambda line: None if line is None else line.direction):
         lines = list(group)
         last = place + len(lines)
         plain = [line for line in lines if line is not None]
@@ -156,33 +142,19 @@ def compile_chunk(chunk: Chunk) -> list[Step]:
             before = chunk.first + place - 1
             steps += compile_program(Transformer(chunk.dimension, chunk.blocks(place, last)), before)
         else:
-            steps += split_lines(_join(plain), _Layers(chunk, range(place, last)))
+            numbers = range(chunk.first + place, chunk.first + last)
+            steps += split_lines(join_lines(direction, numbers, plain), _Layers(chunk, range(place, last)))
         place = last
     return steps
 
 
-def _join(lines: list[_Line]) -> Lines:
-    width = max(len(line.C) for line in lines)
-    blank = [0] * len(lines[0].direction)
-    missing = [width - len(line.C) for line in lines]
-    return Lines(
-        integer_array(lines[0].direction),
-        integer_array([line.number for line in lines]),
-        integer_array([line.C + [0] * m for line, m in zip(lines, missing, strict=True)]),
-        integer_array([line.B + [0] * m for line, m in zip(lines, missing, strict=True)]),
-        integer_array([line.W + [blank] * m for line, m in zip(lines, missing, strict=True)]),
-        integer_array([line.g for line in lines]),
-        integer_array([line.h for line in lines]),
-    )
-
-
-def _find_lines(chunk: Chunk) -> list[_Line | None]:
+def _find_lines(chunk: Chunk) -> list[Line | None]:
     """The plain blocks, None for the others."""
     d = chunk.dimension
     lists = {name: numbers.lists() for name, numbers in chunk.numbers.items()}
-    found: list[_Line | None] = []
+    found: list[Line | None] = []
     directions: dict[tuple[tuple[int, ...], int], tuple[tuple[int, ...], int]] = {}
-    for number, (row, spans) in enumerate(chunk.rows(), chunk.first):
+    for row, spans in chunk.rows():
         if (row[FF], row[W_OUTER], row[U_OUTER], row[SA]) != (2, 1, 1, 0):
             found.append(None)
             continue
@@ -206,7 +178,7 @@ def _find_lines(chunk: Chunk) -> list[_Line | None]:
         divisor = gcd(h, *(x for column in columns for x in column)) if h > 1 else 1
         if divisor > 1:
             h, columns = h // divisor, [[x // divisor for x in column] for column in columns]
-        found.append(_Line(number, direction, C, B, columns, g, h))
+        found.append(Line(direction, C, B, columns, g, h))
     return found
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import overload
@@ -18,24 +19,24 @@ from proofs.kernel.model import Block
 KEPT = 2  # windows that stay decoded
 
 
-class Windows:
+class Windows(ABC):
     """A file whose window w holds the blocks from starts[w] on (counted from 0), up to starts[w + 1]."""
 
     def __init__(self, path: Path, starts: Sequence[int]) -> None:
         self.path, self.starts = path, starts
         self._kept: dict[int, tuple[Block, ...]] = {}
 
+    @abstractmethod
     def decode(self, window: int) -> tuple[Block, ...]:
         """The blocks of one window. Raises: MalformedInput, LimitReached."""
-        raise NotImplementedError
 
+    @abstractmethod
     def count(self, window: int) -> Counts:
         """The counts of one window."""
-        raise NotImplementedError
 
+    @abstractmethod
     def steps(self, window: int) -> list[Step]:
         """The engine's steps for the blocks of one window."""
-        raise NotImplementedError
 
     def block(self, index: int) -> Block:
         """Block ``index``, from 0."""
@@ -84,7 +85,7 @@ class WindowedBlocks(Sequence[Block]):
 class FileTransformer(PackedTransformer):
     """A transformer that stays in its file. Shapes are checked whenever a window is decoded."""
 
-    windows: Windows = Windows(Path(), ())
+    windows: Windows = field(kw_only=True)
 
     @cached_property
     def counts(self) -> Counts:
