@@ -35,7 +35,7 @@ LEMMA = Lemma(
         "columns are known, are taken into account in the same way."
     ),
     kind="written",
-    source="frontier.md, theorem A2",
+    source="docs/explanation/compact.md, theorem A2",
     depends=("lift",),
 )
 

@@ -45,7 +45,7 @@ LEMMA = Lemma(
         "it if b_1 is not below their parameters."
     ),
     kind="written",
-    source="frontier.md, chain lemma",
+    source="docs/explanation/compact.md, lemma 2",
     depends=("curve",),
 )
 

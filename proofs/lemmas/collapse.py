@@ -23,7 +23,7 @@ LEMMA = Lemma(
         "point likewise, and with different ones they differ by at least S > R in some coordinate."
     ),
     kind="written",
-    source="construction.md section 3.3",
+    source="docs/explanation/mathematics.md",
     depends=("leaders", "dominance"),
     coq=("Existence.collapse",),
 )

@@ -38,6 +38,6 @@ LEMMA = Lemma(
     hypotheses=("N, M, d >= 1",),
     proof=("Polynomial identities in M, N and d, each reduced to 0."),
     kind="symbolic",
-    source="construction.md sections 1, 3 and 4; the constant 10 d + 8 is ours, the paper has O(dM)",
+    source="docs/explanation/mathematics.md; the constant 10 d + 8 is ours, the paper has O(dM)",
     identities=identities,
 )

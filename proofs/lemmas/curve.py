@@ -39,6 +39,6 @@ LEMMA = Lemma(
         "reduced to 0."
     ),
     kind="symbolic",
-    source="construction.md section 2",
+    source="docs/explanation/mathematics.md",
     identities=identities,
 )

@@ -9,6 +9,6 @@ LEMMA = Lemma(
     hypotheses=("every coordinate of x is positive", "every coordinate of p - z is positive"),
     proof="<x, p> - <x, z> = <x, p - z> is a sum of positive terms.",
     kind="coq",
-    source="construction.md section 3.3",
+    source="docs/explanation/mathematics.md",
     coq=("Lemmas.dominance",),
 )

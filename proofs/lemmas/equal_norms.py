@@ -9,6 +9,6 @@ LEMMA = Lemma(
     hypotheses=("<p, p> = <z, z>", "p != z"),
     proof="0 < <p - z, p - z> = <p, p> - 2 <p, z> + <z, z> = 2 (<p, p> - <p, z>).",
     kind="coq",
-    source="construction.md section 3.3",
+    source="docs/explanation/mathematics.md",
     coq=("Lemmas.equal_norms", "Lemmas.hard_mean_unique"),
 )

@@ -16,6 +16,6 @@ LEMMA = Lemma(
         "> 2."
     ),
     kind="coq",
-    source="construction.md section 4",
+    source="docs/explanation/mathematics.md",
     coq=("Lemmas.exp_half", "Lemmas.exp_power", "Lemmas.gap_bound", "Lemmas.mean_near_best"),
 )

@@ -18,6 +18,6 @@ LEMMA = Lemma(
         "fourth unit is relu(1) = 1 everywhere."
     ),
     kind="coq",
-    source="construction.md section 2; arXiv 2502.02270v3, proof of theorem 1.6",
+    source="docs/explanation/mathematics.md; arXiv 2502.02270v3, proof of theorem 1.6",
     coq=("Lemmas.hat_outside", "Lemmas.hat_middle"),
 )

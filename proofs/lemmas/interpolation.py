@@ -24,7 +24,7 @@ LEMMA = Lemma(
         "neighbours and to +-B sum(u) moves z alone, and no placed target again."
     ),
     kind="written",
-    source="construction.md section 3.4",
+    source="docs/explanation/mathematics.md",
     depends=("hat", "collapse"),
     coq=("Existence.relocate_blocks",),
 )

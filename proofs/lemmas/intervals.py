@@ -26,7 +26,7 @@ LEMMA = Lemma(
         "all. As g_j' > g_j, it holds for lambda large."
     ),
     kind="written",
-    source="frontier.md, theorem A1; construction.md section 5",
+    source="docs/explanation/compact.md, theorem A1",
     depends=("signature",),
 )
 

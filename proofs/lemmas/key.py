@@ -32,7 +32,7 @@ LEMMA = Lemma(
         "merges all tokens of one key and places it."
     ),
     kind="written",
-    source="construction.md section 5",
+    source="docs/explanation/compact.md",
     depends=("intervals", "chain"),
 )
 

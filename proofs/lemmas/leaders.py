@@ -29,7 +29,7 @@ LEMMA = Lemma(
         "has <u, p_j> > max <u, .> over the box, or <u, q_k> < 0: outside the support of every later hat."
     ),
     kind="written",
-    source="construction.md section 3.2 and performance.md (fixed shift vectors keep heights low)",
+    source="docs/explanation/mathematics.md; fixed shifts keep heights low: docs/decisions/0003-fixed-leader-shifts.md",
     depends=("hat", "equal norms"),
     coq=("Existence.leaders_phase",),
 )

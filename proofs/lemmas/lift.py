@@ -41,7 +41,7 @@ LEMMA = Lemma(
         "tent_2(T), and in the last block into 0. Other sequences by convexity again."
     ),
     kind="written",
-    source="frontier.md, theorems A2 and A3; the kinks at dyadic points and the grid found by an exact test are ours",
+    source="docs/explanation/compact.md, theorems A2 and A3",
     depends=("signature",),
 )
 

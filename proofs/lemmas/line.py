@@ -15,7 +15,7 @@ LEMMA = Lemma(
         "The unit is positive on every box, so the layer is x -> (<u, x> + c) e_1 there: a translate of the intervals."
     ),
     kind="written",
-    source="construction.md section 4",
+    source="docs/explanation/mathematics.md",
     depends=("soft collapse",),
     coq=("Existence.run_line",),
 )

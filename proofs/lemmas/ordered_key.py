@@ -30,7 +30,7 @@ LEMMA = Lemma(
         "(lambda, mu)."
     ),
     kind="written",
-    source="frontier.md part F",
+    source="docs/explanation/causal-and-heads.md, theorem F",
     depends=("signature",),
 )
 

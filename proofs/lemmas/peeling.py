@@ -40,7 +40,7 @@ LEMMA = Lemma(
         "gets both labels."
     ),
     kind="written",
-    source="frontier.md, theorem B",
+    source="docs/explanation/compact.md, theorem B",
     depends=("signature", "chain"),
 )
 

@@ -17,6 +17,6 @@ LEMMA = Lemma(
         "the four kinks; the slopes sum to 0."
     ),
     kind="coq",
-    source="construction.md section 4",
+    source="docs/explanation/mathematics.md",
     coq=("Lemmas.flatten_and_place", "Lemmas.four_points_outside"),
 )

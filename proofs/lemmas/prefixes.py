@@ -26,7 +26,7 @@ LEMMA = Lemma(
         "a token may repeat, (a) and (a, a) have the same state in every such transformer."
     ),
     kind="written",
-    source="frontier.md part F",
+    source="docs/explanation/causal-and-heads.md, theorem F",
     depends=("ordered key", "chain"),
 )
 

@@ -31,7 +31,7 @@ LEMMA = Lemma(
         "reading t = -X2 and any b in [max over targets of -X2, -G) serve."
     ),
     kind="written",
-    source="frontier.md, theorem A2",
+    source="docs/explanation/compact.md, theorem A2",
     depends=("caps",),
 )
 

@@ -30,7 +30,7 @@ LEMMA = Lemma(
         "the same vector, so they stay distinct; positive tokens stay positive."
     ),
     kind="written",
-    source="construction.md section 3.1; arXiv 2502.02270v3, theorem 1.6. The uniform variant is ours.",
+    source="docs/explanation/mathematics.md; arXiv 2502.02270v3, theorem 1.6; the uniform variant is ours",
     depends=("hat",),
     coq=("Existence.separation_step", "Existence.separation_phase"),
 )

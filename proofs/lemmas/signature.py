@@ -43,7 +43,7 @@ LEMMA = Lemma(
         "next ones."
     ),
     kind="written",
-    source="frontier.md, theorem A1; arXiv 2502.02270 separates by attention instead",
+    source="docs/explanation/compact.md, theorem A1; arXiv 2502.02270 separates by attention instead",
 )
 
 

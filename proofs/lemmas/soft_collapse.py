@@ -28,7 +28,7 @@ LEMMA = Lemma(
         " away."
     ),
     kind="written",
-    source="construction.md section 4",
+    source="docs/explanation/mathematics.md",
     depends=("leaders", "gap bound", "dominance"),
     coq=("Existence.soft_mean_near",),
 )

@@ -16,6 +16,6 @@ LEMMA = Lemma(
         "first part is 1 and the second 0; below a both are 0; above e both are 1."
     ),
     kind="coq",
-    source="construction.md section 2",
+    source="docs/explanation/mathematics.md",
     coq=("Lemmas.trapezoid_outside", "Lemmas.trapezoid_top"),
 )
