@@ -32,7 +32,7 @@ from proofs.engine.integers import (
     segment_sum,
 )
 from proofs.engine.radii import combine, raised, upper
-from proofs.engine.state import State
+from proofs.engine.state import HANDOVER_BITS, Handover, State
 from proofs.kernel.hardmax import integer_matrix
 from proofs.kernel.model import SelfAttention, SquareMatrix
 from proofs.kernel.softmax import MAX_EXPONENT
@@ -94,15 +94,8 @@ class Choices:
 
 
 def apply_attention(state: State, layer: SelfAttention, decay: Decay | None = None) -> None:
-    """rho x_i + V (mean of the x_l of largest score), or boxes for that at all temperatures of ``decay``."""
+    """rho x_i + V (mean of the x_l of largest score), V != 0, or boxes for that at all temperatures of ``decay``."""
     rho, rho_denominator = int(layer.rho.p), int(layer.rho.q)
-    if layer.V.is_zero(state.dimension):
-        if state.radii is not None:
-            state.radii = combine(
-                upper(np.eye(state.dimension, dtype=np.int64) * abs(rho), rho_denominator), state.radii
-            )
-        state.replace(multiply(state.numerators, rho), rho_denominator * state.denominator)
-        return
     choices = choose(state, layer.A, decay)
     used, place = np.unique(choices.chosen, return_inverse=True)
     sums, copies, sequences = choices.gather(used)
@@ -115,6 +108,10 @@ def apply_attention(state: State, layer: SelfAttention, decay: Decay | None = No
     # over the denominator common * ties * D: keep ties x + add (ties / copies) V sum
     common = lcm(rho_denominator, v)
     ties = lcm(*(int(x) for x in np.unique(copies)))
+    if ties.bit_length() > HANDOVER_BITS:
+        raise Handover(
+            "means of too many different numbers of tokens"
+        )  # before K numbers over ``ties`` fill the memory
     factors = multiply(integer_array([ties // int(x) for x in copies.tolist()]), common // v)
     values = multiply(values, factors[:, None])
     denominator = common * ties * state.denominator
@@ -138,12 +135,14 @@ def spread(state: State, V: SquareMatrix, exponents: Array, copies: Array, seque
     (X,) = room(2 * state.bound, X)
     extent = segment_reduce(np.maximum, X, starts) - segment_reduce(np.minimum, X, starts)
     matrix, v = transform(np.eye(state.dimension, dtype=np.int64), V)  # its rows are the columns of V
-    sides = combine(upper(matrix.T, v), upper(extent, state.denominator))[sequences]
     others = segment_sum(state.weights, starts)[sequences] - copies
+    sides = combine(upper(matrix.T, v), upper(extent, state.denominator))[sequences]
+    sides = np.where((others > 0)[:, None], sides, 0)  # which may be inf
     weights = upper(others, 1) * np.array([1 / (1 << e) for e in exponents.tolist()])
-    radii = raised(weights[:, None] * sides, 2, (others > 0)[:, None] & (sides > 0))
+    with np.errstate(over="ignore"):
+        radii = raised(weights[:, None] * sides, 2, sides > 0)
     if state.radii is not None:
-        radii[segment_reduce(np.maximum, state.radii.max(axis=1), starts)[sequences] > 0] = np.inf
+        radii[segment_reduce(np.maximum, state.radii.max(axis=1), starts)[sequences] != 0] = np.inf
     return radii
 
 

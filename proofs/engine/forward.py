@@ -16,9 +16,9 @@ from proofs.engine.attention import Decay, apply_attention
 from proofs.engine.integers import Array, multiply
 from proofs.engine.layers import apply_dense
 from proofs.engine.packed import program_of
-from proofs.engine.program import Attention, Dense, Run, Step
+from proofs.engine.program import SCALE_BITS, Attention, Dense, Run, Scale, Step
 from proofs.engine.runs import apply_run
-from proofs.engine.state import Handover, KernelOnly, State
+from proofs.engine.state import HANDOVER_BITS, Handover, KernelOnly, State
 from proofs.engine.statement import input_state, output_state
 from proofs.kernel.check import Progress
 from proofs.kernel.errors import InternalFault
@@ -48,13 +48,17 @@ def run_parts(
     decay: Decay | None = None,
     first: int = 0,
 ) -> Iterator[Part]:
-    """All pairs, in order; those of which nothing is known alone. Raises: KernelOnly, at once."""
+    """All pairs, in order; those of which nothing is known alone. Raises: KernelOnly, at once.
+
+    A float that is no number, which nothing here may make, hands over as well: it compares as false with everything.
+    """
     try:
-        state = run_steps(dataset, transformer, limits, progress, decay)
-        part = Part(first, dataset, state, find_wrong(dataset, state, limits))
+        with np.errstate(invalid="raise", divide="raise"):
+            state = run_steps(dataset, transformer, limits, progress, decay)
+            part = Part(first, dataset, state, find_wrong(dataset, state, limits))
     except KernelOnly:
         raise
-    except (Handover, OverflowError):
+    except (Handover, OverflowError, FloatingPointError):
         half = len(dataset.pairs) // 2
         if half == 0:
             yield Part(first, dataset, None, [])
@@ -76,28 +80,25 @@ def run_steps(
     """Where all tokens end: points, or centers of boxes for all temperatures of ``decay``. Raises: Handover."""
     state: State | Factored = input_state(dataset, limits)
     for step in program_of(transformer):
-        state = apply_step(state, step, transformer, decay)
+        state = apply_step(state, step, decay)
         if progress is not None:
             progress(last_block(step), len(transformer.blocks))
     return state.to_state() if isinstance(state, Factored) else state
 
 
-def apply_step(
-    state: State | Factored, step: Step, transformer: Transformer, decay: Decay | None = None
-) -> State | Factored:
+def apply_step(state: State | Factored, step: Step, decay: Decay | None = None) -> State | Factored:
     """One step on all tokens. The state may change its form: a layer with eta = 0 leaves tokens in few dimensions."""
     if isinstance(step, Attention) and (step.layer.causal or step.layer.further):
         raise KernelOnly("an attention layer with a mask or several heads")
+    if isinstance(step, Scale) and state.limits.max_height < HANDOVER_BITS + SCALE_BITS:
+        raise KernelOnly("numbers that may be larger before they are divided by a scale")
     if isinstance(state, State) and isinstance(step, Dense) and step.layer.eta == 0 and state.radii is None:
         state = Factored(state)
     if isinstance(state, Factored):
         if isinstance(step, Attention):
             done = state.apply_mean(step.layer)
         else:
-            if isinstance(step, Dense):
-                layers = [step.layer]
-            else:
-                layers = [transformer.blocks[k - 1].feed_forward for k in step.lines.blocks[:SHORT_RUN].tolist()]
+            layers = [step.layer] if isinstance(step, Dense) else step.layers
             done = len(layers) < SHORT_RUN and all(map(Factored.takes, layers))
             for layer in layers if done else ():
                 state.apply_layer(layer)

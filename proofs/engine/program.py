@@ -7,20 +7,29 @@ To the left of all kinks g_l is sum of W_lk (c_lk s + b_lk) over c_lk < 0, to th
 cases plus the constant part, sum of W_lk b_lk over c_lk = 0 and b_lk > 0. A block is a *hat* if both slopes are 0 and
 both values agree, exactly: then g_l is one constant vector, the shift of the block, outside of its *support*, the open
 interval between the smallest and the largest kink (nothing if there is none). Blocks that are no hats are dense steps.
+
+A layer with eta other than 0 and 1 and those after it are *scaled*: with E the product of their etas and z = x / E,
+
+    x' = eta x + W relu(U x + b)  is  z' = x' / (eta E) = z + (W / (eta E)) relu(E U z + b),
+
+a layer with eta = 1. A step of its own, E z, gives the tokens back: before a layer with eta = 0, before E has more than
+``SCALE_BITS`` bits, before attention, and at the end. Attention with V = 0 is the layer rho x.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd, lcm
 
 import numpy as np
-from flint import fmpq_mat
+from flint import fmpq, fmpq_mat
 
 from proofs.engine.integers import Array, bound_of, integer_array, room
-from proofs.kernel.model import Block, FeedForward, SelfAttention, Transformer
+from proofs.kernel.model import FeedForward, SelfAttention, Transformer, identity_feed_forward
+
+SCALE_BITS = 256  # of the numerator and of the denominator of E
 
 
 @dataclass(frozen=True)
@@ -46,10 +55,11 @@ class Lines:
 
 @dataclass(frozen=True)
 class Run:
-    """Hats: layers with their shifts (L, d), over g h."""
+    """Hats: layers with their shifts (L, d), over g h; ``layers`` are the same as matrices."""
 
     lines: Lines
     shift: Array
+    layers: Sequence[FeedForward]
 
     @cached_property
     def scale(self) -> Array:
@@ -77,6 +87,11 @@ class Dense:
 
 
 @dataclass(frozen=True)
+class Scale(Dense):
+    """E z: back from the tokens z = x / E of scaled layers, the last in this block or before."""
+
+
+@dataclass(frozen=True)
 class Attention:
     """The attention layer of a block."""
 
@@ -87,24 +102,18 @@ class Attention:
 Step = Run | Dense | Attention
 
 
-def acts(layer: SelfAttention, dimension: int) -> bool:
-    """Whether an attention layer moves anything."""
-    return layer.rho != 1 or bool(layer.find_acting(dimension))
-
-
 def compile_program(transformer: Transformer, before: int = 0) -> list[Step]:
     """The steps of a transformer, in order; ``before`` blocks come before its first."""
-    steps: list[Step] = []
-    collected = _Collected(transformer.dimension)
+    compiler = _Compiler(transformer.dimension)
     for k, block in enumerate(transformer.blocks, before + 1):
-        if not block.feed_forward.is_identity() and not collected.take(k, block):
-            steps += collected.close()
-            if not collected.take(k, block):
-                steps.append(Dense(k, block.feed_forward))
-        if acts(block.attention, transformer.dimension):
-            steps += collected.close()
-            steps.append(Attention(k, block.attention))
-    return steps + collected.close()
+        compiler.add(k, block.feed_forward)
+        if block.attention.find_acting(transformer.dimension):
+            compiler.close()
+            compiler.steps.append(Attention(k, block.attention))
+        elif block.attention.rho != 1:
+            compiler.add(k, replace(identity_feed_forward(transformer.dimension), eta=block.attention.rho))
+    compiler.close()
+    return compiler.steps
 
 
 @dataclass(frozen=True)
@@ -135,35 +144,58 @@ def join_lines(direction: tuple[int, ...], blocks: Sequence[int], lines: Sequenc
     )
 
 
-class _Collected:
-    """Consecutive blocks that read one direction."""
+class _Compiler:
+    """Steps from feed-forward layers, of which consecutive ones that read one direction are held back."""
 
     def __init__(self, dimension: int) -> None:
-        self._dimension = dimension
+        self.steps: list[Step] = []
+        self._identity = identity_feed_forward(dimension)
+        self._unread = (1,) + (0,) * (dimension - 1)
         self._direction: tuple[int, ...] | None = None
         self._blocks: list[int] = []
         self._lines: list[Line] = []
         self._layers: list[FeedForward] = []
+        self._scale, self._scaled, self._last = fmpq(1), False, 0  # E; whether there is one; the last block
 
-    def take(self, number: int, block: Block) -> bool:
-        """Takes a block in if it reads the direction of those before."""
-        line = find_line(block.feed_forward)
+    def add(self, number: int, layer: FeedForward) -> None:
+        """A layer of block ``number``."""
+        if not may_scale(self._scale * layer.eta):
+            self.close()
+        before, after = self._scale, self._scale * layer.eta
+        if may_scale(after) and not (before == 1 == after):
+            layer = FeedForward(fmpq(1), layer.W / after, layer.U * before, layer.b)
+            self._scale, self._scaled = after, True
+        self._last = number
+        if layer.is_identity():
+            return
+        line = find_line(layer)
         if line is None or (self._direction and line.direction and line.direction != self._direction):
-            return False
+            self._close_run()
+        if line is None:
+            self.steps.append(Dense(number, layer))
+            return
         self._direction = self._direction or line.direction
         self._blocks.append(number)
         self._lines.append(line)
-        self._layers.append(block.feed_forward)
-        return True
+        self._layers.append(layer)
 
-    def close(self) -> list[Step]:
-        """The steps of the blocks taken in."""
-        if not self._lines:
-            return []
-        lines = join_lines(self._direction or (1,) + (0,) * (self._dimension - 1), self._blocks, self._lines)
-        layers = self._layers
-        self._direction, self._blocks, self._lines, self._layers = None, [], [], []
-        return split_lines(lines, layers)
+    def close(self) -> None:
+        """Whatever comes next finds the tokens themselves."""
+        self._close_run()
+        if self._scaled:
+            self.steps.append(Scale(self._last, replace(self._identity, eta=self._scale)))
+            self._scale, self._scaled = fmpq(1), False
+
+    def _close_run(self) -> None:
+        if self._lines:
+            lines = join_lines(self._direction or self._unread, self._blocks, self._lines)
+            self.steps += split_lines(lines, self._layers)
+            self._direction, self._blocks, self._lines, self._layers = None, [], [], []
+
+
+def may_scale(scale: fmpq) -> bool:
+    """Whether tokens may be divided by this number."""
+    return bool(scale != 0 and scale.height_bits() <= SCALE_BITS)
 
 
 def _integers(matrix: fmpq_mat) -> tuple[list[int], int]:
@@ -206,7 +238,7 @@ def split_lines(lines: Lines, layers: Sequence[FeedForward]) -> list[Step]:
     first = 0
     for last in [*np.flatnonzero(~hats).tolist(), len(hats)]:
         if last > first:
-            steps.append(Run(lines.part(first, last), shift[first:last]))
+            steps.append(Run(lines.part(first, last), shift[first:last], layers[first:last]))
         if last < len(hats):
             steps.append(Dense(int(lines.blocks[last]), layers[last]))
         first = last + 1

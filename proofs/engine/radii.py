@@ -21,19 +21,26 @@ WHOLE = float.fromhex("0x1p62")
 
 def raised(values: Array, terms: int, some: Array) -> Array:
     """Upper bounds of sums of ``terms`` products that came out as these values; exactly 0 where ``some`` is false."""
-    return np.asarray(np.where(some, values * (1 + (terms + 8) * UNIT) + LEAST, 0))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.where(some, values * (1 + (terms + 8) * UNIT) + LEAST, 0))
 
 
 def upper(numerators: Array, denominators: int | Array) -> Array:
-    """Upper bounds of |numerators / denominators|, denominators > 0. Raises: OverflowError."""
+    """Upper bounds of |numerators / denominators|, denominators > 0, all of them finite. Raises: OverflowError."""
     if isinstance(denominators, int):
         (numerators,) = room(denominators, numerators)  # the quotient of two Python integers is rounded once
     values = np.abs((numerators / denominators).astype(np.float64))
-    return raised(values, 1, numerators != 0)
+    result = raised(values, 1, numerators != 0)
+    if not np.isfinite(result).all():
+        raise OverflowError("a number above all floats")
+    return result
 
 
 def combine(moduli: Array, radii: Array) -> Array:
-    """Upper bounds of sum_j moduli_ij radii_j, for (.., i, j) and (.., j); inf in a whole row where a radius is."""
+    """Upper bounds of sum_j moduli_ij radii_j, for (.., i, j) and (.., j); inf in a whole row where a radius is.
+
+    The moduli are finite: inf times a radius of 0 would be no number.
+    """
     known = np.asarray(np.isfinite(radii).all(axis=-1))
     radii = np.where(known[..., None], radii, 0)[..., None]
     with np.errstate(over="ignore"):

@@ -79,7 +79,9 @@ def apply_run(state: State, run: Run) -> None:
     """All layers of a run on all tokens."""
     state.rescale(find_factor(run, state.denominator))
     frame = Frame(run, state.denominator)
-    state.check_height(sum(bound_of(run.shift[l]) * state.denominator // int(run.scale[l]) + 1 for l in run.shifted))
+    # tokens stand at most so far from where they are in the coordinates y
+    drift = sum(bound_of(run.shift[l]) * state.denominator // int(run.scale[l]) + 1 for l in run.shifted)
+    state.check_height(drift)
     length = len(run.shift)
     tokens = np.arange(len(state.numerators))
     since = np.zeros(len(tokens), dtype=np.int64)  # the first layer that has not seen the token
@@ -107,9 +109,10 @@ def apply_run(state: State, run: Run) -> None:
                 state.rescale(factor)
                 values = multiply(values, factor)
                 frame = Frame(run, state.denominator)
-                numerators = multiply(numerators, factor)
+                numerators, drift = multiply(numerators, factor), drift * factor
             rows = add(state.numerators[moved], numerators // scale[:, None])
             state.put(moved, rows)
+            state.check_height(drift)
             after = product(rows, run.lines.direction)
             if after.dtype == object:
                 values = values.astype(object)

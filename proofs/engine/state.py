@@ -18,7 +18,7 @@ class Handover(Exception):
 
 
 class KernelOnly(Handover):
-    """A layer that the engine runs on no tokens: they have an order under a mask; or one of several heads."""
+    """A step that the engine runs on no tokens: they have an order under a mask; or several heads, or a low limit."""
 
 
 class State:
@@ -60,10 +60,10 @@ class State:
     def rescale(self, factor: int) -> None:
         """The same tokens over a denominator ``factor`` times as large."""
         if factor != 1:
-            self.numerators, self._owned = multiply(self.numerators, factor), True
             self.denominator *= factor
             self.bound *= factor
             self.check_height()
+            self.numerators, self._owned = multiply(self.numerators, factor), True
 
     def reduce(self) -> None:
         """The same tokens over their smallest common denominator."""

@@ -6,7 +6,7 @@ Pairs are made when they are asked for; counts, digest and the forward pass read
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 
 from proofs.engine.integers import Array, integer_array, multiply, narrow, segment_reduce
-from proofs.engine.state import State
+from proofs.engine.state import HANDOVER_BITS, Handover, State
 from proofs.kernel.errors import MalformedInput
 from proofs.kernel.rational import Limits, Row
 from proofs.kernel.statement import Dataset, Pair
@@ -62,13 +62,23 @@ class Side:
     def state(self, limits: Limits) -> State:
         """The tokens over one denominator."""
         denominators = [int(x) for x in np.unique(self.rows[:, -1])]
-        common = lcm(*denominators)
+        common = find_common(denominators, limits)
         numerators = self.rows[:, :-1]
         if common != 1:
             factors = integer_array([common // x for x in denominators])
             factors = factors[np.searchsorted(integer_array(denominators), self.rows[:, -1])]
             numerators = multiply(numerators, factors[:, None])
         return State(numerators, common, self.starts, np.ones(len(numerators), dtype=np.int64), limits)
+
+
+def find_common(denominators: Iterable[int], limits: Limits) -> int:
+    """Their least common multiple. Raises: Handover once it is too large, before K numbers over it fill the memory."""
+    common = 1
+    for denominator in denominators:
+        common = lcm(common, denominator)
+        if common.bit_length() > min(limits.max_height, HANDOVER_BITS):
+            raise Handover("a common denominator of too many bits")
+    return common
 
 
 def _lowest_terms(rows: Array) -> Array:
@@ -203,7 +213,7 @@ def _pack_side(sequences: list[tuple[Row, ...]]) -> Side | None:
 
 def state_of(sequences: list[tuple[Row, ...]], limits: Limits) -> State:
     """Kernel rows over one denominator, whatever their size."""
-    common = lcm(*{row[-1] for tokens in sequences for row in tokens})
+    common = find_common({row[-1] for tokens in sequences for row in tokens}, limits)
     numerators = [[x * (common // row[-1]) for x in row[:-1]] for tokens in sequences for row in tokens]
     starts = np.concatenate([[0], np.cumsum(np.array([len(tokens) for tokens in sequences], dtype=np.int64))])
     array = integer_array(numerators)

@@ -17,7 +17,7 @@ from proofs.kernel.rational import Row, integer_text
 from proofs.kernel.statement import Dataset, Pair
 
 PROOFS = Path(__file__).parent.parent
-PARTS = ("kernel", "engine", "balls", "witness", "shards")
+PARTS = (".", "kernel", "engine", "planes", "balls", "witness", "shards")  # folders of what a worker loads
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,6 +247,33 @@ def stages(choose: Choose) -> Case:
     return 2, sequences, blocks
 
 
+def scaled(choose: Choose) -> Case:
+    """Hats and bends on tokens times E, which every layer changes: E negative, in thirds, tall, and anew after 0."""
+    d = 2
+    u = direction_of(choose, d)
+    etas = [Fraction(x) for x in ("1", "2", "-1", "1/3", "-3/2", "0", f"1/{2**90}", str(-(2**70)))]
+    blocks: list[dict[str, Any]] = []
+    E = Fraction(1)
+    for _ in range(choose(1, 6)):
+        eta = etas[choose(0, 7)]
+        units = hat(u, choose(-6, 6), choose(1, 3), [choose(-3, 3) for _ in range(d)])
+        if choose(0, 3) == 0:
+            units = [([choose(-2, 2) for _ in range(d)], [choose(-1, 1) for _ in range(d)], choose(-2, 2))]
+        after = E * eta or Fraction(1)
+        block = block_of([([after * x for x in w], [x / E for x in row], b) for w, row, b in units], eta)
+        E = after
+        kind = choose(0, 5)
+        if kind < 2:
+            rho = etas[choose(0, 7)]
+            block["sa"] = {"rho": str(rho)}
+            E = E * rho or Fraction(1)
+        elif kind == 2:
+            alpha = text(Fraction(choose(-1, 3) * 8) / E**2)
+            block["sa"] = {"rho": str(choose(-1, 1)), "A": {"alpha": alpha}, "V": {"beta": "1"}}
+        blocks.append(block)
+    return d, sequences_of(choose, d), blocks
+
+
 def boxed(choose: Choose) -> Case:
     """Softmax with gaps above, at and below the cap of weights, then layers that make points of boxes, or almost.
 
@@ -316,5 +343,5 @@ def wide(choose: Choose) -> Case:
 
 FAMILIES = {
     family.__name__: family
-    for family in (hats, shifts, growth, curves, large, lines, dominance, merging, general, planes, stages)
+    for family in (hats, shifts, growth, curves, large, lines, dominance, merging, general, planes, stages, scaled)
 }

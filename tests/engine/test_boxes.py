@@ -26,7 +26,7 @@ from proofs.kernel.softmax import Mean, apply_block_boxes, mean_up_to
 from proofs.kernel.statement import Dataset, Pair, Readout, parse_temperatures
 from tests.engine.agreement import plant, prepare
 from tests.engine.cases import FAMILIES, boxed, wide
-from tests.strategies import choose_dataset, loose_sequences, make_dataset, to_row, transformers
+from tests.strategies import choose_dataset, loose_sequences, make_dataset, to_row, transformer_bytes, transformers
 
 SEEN: Counter[Status] = Counter()
 KNOWN: Counter[bool] = Counter()  # pairs of which the engine knows points, and those of which it knows boxes
@@ -153,6 +153,38 @@ def test_one_temperature_is_left_to_the_kernel():
     assert parts == ("kernel/softmax", "balls")
 
 
+KEEP = {"sa": {"rho": 0, "A": {"alpha": 8}, "V": {"beta": 1}}}  # the largest token, at most 2^-8 off
+
+
+def answers(dataset: Dataset, blocks: list[dict], interval: str = "(0,1]") -> list[Status]:
+    """Of the engine and of the kernel."""
+    transformer, claimed = (
+        decode_transformer(transformer_bytes(dataset.dimension, blocks)),
+        parse_temperatures(interval),
+    )
+    found = [
+        passes.softmax(dataset, transformer, claimed, Readout.ALL, DEFAULT_LIMITS, None) for passes in (ENGINE, DENSE)
+    ]
+    return [answer.status for answer, _ in found]
+
+
+@np.errstate(all="ignore")
+def test_an_entry_above_all_floats_is_no_radius_of_nothing():
+    """The second block adds 2^1024 - 2^971, the largest float, times a coordinate without radius, and takes it away."""
+    W = [[str(2**512 - 2**459), str(2**971 - 2**1024)], [0, 0]]
+    block = {"ff": {"eta": 1, "W": W, "U": [[0, str(2**512)], [0, 0]], "b": [0, 1]}}
+    dataset = make_dataset(([(1, 1), (2, 1)], [(2, 1)]))
+    assert answers(dataset, [KEEP, block, KEEP]) == [Status.UNDECIDED] * 2
+
+
+def test_sequences_of_one_token_beside_huge_ones():
+    """Nothing that numpy warns of: no other token has weight 0, and a side is too long for a float."""
+    tokens = [(str(2**1000), 1), (0, 1)]
+    block = {"sa": {"rho": 0, "V": {"beta": str(2**600)}}}
+    dataset = make_dataset((tokens, tokens), ([(1, 1)], [(1, 1)]))
+    assert answers(dataset, [block], "(0,oo)") == [Status.REFUTED] * 2
+
+
 # module, function, what it says, what it says instead
 FAULTS = {
     "the second best is the last": (attention, "_score", "segment_reduce(np.maximum, np.where", "segment_reduce(np.minimum, np.where"),
@@ -166,7 +198,7 @@ FAULTS = {
     "the lead on a line is over all": (attention, "_choose_by_line", "np.where(keys == best, ", "np.where(keys == keys, "),
     "other tokens weigh nothing": (attention, "spread", "upper(others, 1)", "upper(0 * others, 1)"),
     "one other token": (attention, "spread", "upper(others, 1)", "upper(1 * (others > 0), 1)"),
-    "boxes attend as points": (attention, "spread", "[sequences] > 0", "[sequences] < 0"),
+    "boxes attend as points": (attention, "spread", "[sequences] != 0", "[sequences] < 0"),
     "V turns the other way": (attention, "spread", "matrix.T", "matrix"),
     "radii are in the order of choices": (attention, "apply_attention", "state.radii[order]", "state.radii"),
     "a box has no width": (runs, "apply_run", "find_first(values, since, frame, wide)", "find_first(values, since, frame, 0)"),

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from proofs.engine import attention, forward, integers, layers, program, runs
+from proofs.engine import attention, forward, integers, layers, packed, program, runs
 from proofs.engine.state import Handover
 from proofs.planes import factored
 from tests.engine.agreement import disagreement, plant, prepare
@@ -28,8 +28,16 @@ FAULTS = {
     "tails of other values are no matter": (program, "find_hats", " & (value_left == value_right)", "", "curves"),
     "a slope to the right is no matter": (program, "find_hats", " & (slope_right == 0)", "", "curves"),
     "a slope to the left is no matter": (program, "find_hats", "(slope_left == 0) & ", "", "curves"),
-    "any direction is the same": (program, "_Collected", "line.direction != self._direction", "False", "general"),
+    "any direction is the same": (program, "_Compiler", "line.direction != self._direction", "False", "general"),
     "eta is 1": (program, "find_line", "layer.eta != 1 or ", "", "general"),
+    "a unit reads scaled tokens as they are": (program, "_Compiler", "layer.U * before", "layer.U", "scaled"),
+    "a scaled layer adds what it added": (program, "_Compiler", "layer.W / after", "layer.W / before", "scaled"),
+    "scales are not multiplied": (program, "_Compiler", "self._scale, self._scaled = after, True", "self._scale, self._scaled = layer.eta, True", "scaled"),
+    "a layer with eta = 0 reads scaled tokens": (program, "_Compiler", "            self.close()\n        before", "            pass\n        before", "scaled"),
+    "tokens are not scaled back": (program, "_Compiler", "if self._scaled:", "if False:", "scaled"),
+    "tokens are scaled back before the last layers": (program, "_Compiler", "        self._close_run()\n        if self._scaled:", "        if self._scaled:", "scaled"),
+    "rho is 1 where V is 0": (program, "compile_program", "elif block.attention.rho != 1:", "elif False:", "scaled"),
+    "a scale is used twice": (program, "_Compiler", "self._scale, self._scaled = fmpq(1), False", "self._scaled = False", "scaled"),
     "int64 is enough": (integers, "room", "if bound <= LARGEST", "if True", "large"),
     "int64 is one bit wider": (integers, "room", "if bound <= LARGEST", "if bound <= 2 * LARGEST", "large"),
     "a query of 0 asks for the largest": (attention, "_choose_by_line", "np.sign(queries) == sign", "np.where(queries < 0, -1, 1) == sign", "lines"),
@@ -85,5 +93,5 @@ def shows(family: str) -> bool:
 def test_a_planted_fault_shows(name, monkeypatch):
     *fault, family = FAULTS[name]
     monkeypatch.setattr(factored, "FEW", 2)  # more tokens than that do not come loose
-    plant(monkeypatch, (attention, factored, forward, integers, layers, program, runs), *fault)
+    plant(monkeypatch, (attention, factored, forward, integers, layers, packed, program, runs), *fault)
     assert shows(family)

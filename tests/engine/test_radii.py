@@ -6,11 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proofs.engine.attention import spread
 from proofs.engine.integers import integer_array
 from proofs.engine.radii import combine, uncertain, upper, whole
+from proofs.engine.state import State
+from proofs.kernel.model import SquareMatrix
+from proofs.kernel.rational import DEFAULT_LIMITS
 
 SIZES = st.sampled_from([1, 3, 2**20, 2**53 + 1, 2**62 + 3, 2**63 - 1, 3**60, 2**900 + 1])
 NUMBERS = st.builds(lambda size, part: part * size // 97, SIZES, st.integers(-97, 97))
@@ -29,9 +34,10 @@ def test_quotients(numerators, denominator):
         assert (bound == 0) == (x == 0)
 
 
-def test_a_quotient_too_large_is_told():
-    with pytest.raises(OverflowError):
-        upper(integer_array([2**1030]), 1)
+@pytest.mark.parametrize("numerator", [2**1030, 2**1024 - 2**971], ids=["no float", "the largest float"])
+def test_a_quotient_too_large_is_told(numerator):
+    with pytest.raises(OverflowError), np.errstate(all="ignore"):
+        upper(integer_array([numerator]), 1)
 
 
 @given(st.integers(1, 5).flatmap(lambda n: st.tuples(*(st.lists(RADII, min_size=n, max_size=n) for _ in range(2)))))
@@ -66,3 +72,15 @@ def test_signs_are_certain_where_they_are(units, denominator):
             assert abs(v) >= Fraction(r) * denominator
         elif abs(v) > 0:
             assert abs(v) <= Fraction(r) * denominator * (1 + Fraction(1, 2**40)) + 1
+
+
+def test_products_below_all_floats_are_not_0():
+    assert combine(np.array([[2.0**-600]]), np.array([2.0**-600]))[0] > 0
+
+
+def test_sides_of_65_bits():
+    """From -(2^63 - 1) to 2^63 - 1: the difference does not fit into 64 bits."""
+    numerators, one = np.array([[2**63 - 1, 0], [1 - 2**63, 0]]), np.ones(1, dtype=np.int64)
+    state = State(numerators, 1, np.array([0, 2]), np.ones(2, dtype=np.int64), DEFAULT_LIMITS)
+    [side, nothing] = spread(state, SquareMatrix(fmpq(1)), 0 * one, one, 0 * one)[0].tolist()
+    assert (side >= 2**64 - 2, nothing) == (True, 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from interp.datasets.doctor import find_violations
 from interp.datasets.npz import encode_dataset_npz, read_npz, read_npz_arrays
 from interp.stages.tokens import TokenState
 from proofs.engine.packed import count_packed
-from proofs.engine.statement import ArrayDataset, ArrayPairs, Side, pack_dataset
+from proofs.engine.state import Handover
+from proofs.engine.statement import ArrayDataset, ArrayPairs, Side, input_state, pack_dataset
 from proofs.kernel.counts import count_transformer
 from proofs.kernel.decode import decode_transformer
 from proofs.kernel.errors import MalformedInput
@@ -130,3 +133,16 @@ def test_a_state_without_repeats_is_made_of_arrays_and_one_with_repeats_merges_t
         assert state.sequences() == packed.sequences()
         assert state.multiplicity == packed.multiplicity
         assert (state.denominator, state.sequence) == (packed.denominator, packed.sequence)
+
+
+@pytest.mark.parametrize("pack", [pack_dataset, lambda dataset: dataset], ids=["arrays", "pairs"])
+def test_unrelated_denominators_are_left_alone_before_they_fill_the_memory(pack):
+    """K tokens over K primes would be K numbers of K times as many bits."""
+    primes = [p for p in range(10**6, 10**6 + 30_000) if all(p % q for q in range(2, 1003))]
+    dataset = pack(make_dataset(*(([(Fraction(1, p), 1)], [(1, 1)]) for p in primes)))
+    tracemalloc.start()
+    with pytest.raises(Handover):
+        input_state(dataset, DEFAULT_LIMITS)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000

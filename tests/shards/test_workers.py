@@ -50,6 +50,20 @@ def test_processes_give_the_same_verdict(files):
     assert json.loads(spread.stdout) == expected | {"parts": [*expected["parts"], "shards"]}
 
 
+LOADED = """
+import sys
+from pathlib import Path
+import proofs.engine.passes, proofs.shards.check, proofs.shards.question as question, proofs.witness.arrays, proofs.witness.lines
+folders = {Path(module.__file__).parent for name, module in sys.modules.items() if name.partition(".")[0] == "proofs"}
+print(*folders - {(question.PROOFS / part).resolve() for part in question.PARTS})
+"""
+
+
+def test_the_version_is_that_of_everything_a_worker_loads():
+    found = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
+
+
 def descendants(process):
     """The processes below one, as far as /proc tells."""
     found, waiting = [], [process]

@@ -16,6 +16,7 @@ from interp.api import build
 from interp.transformers.encode import encode_transformer
 from interp.transformers.files import convert_transformer
 from proofs.__main__ import read_transformer
+from proofs.kernel.counts import count_transformer
 from proofs.kernel.decode import decode_transformer
 from proofs.kernel.errors import InterpError, LimitReached, MalformedInput
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
@@ -244,6 +245,20 @@ def test_a_header_must_be_that_of_the_lines(tmp_path):
     for header in (b'{"format":"interp-transformer/1","dimension":2,"blocks":4}', b"{}", b"\xff", b"[" * 10_000):
         with pytest.raises(MalformedInput):
             read(resign_header(header), tmp_path)
+    with pytest.raises(MalformedInput, match="5 blocks where the header says 4"):
+        read(resign(arrays_of(resign_header(b'{"format":"interp-transformer/1","dimension":2,"blocks":4}'))), tmp_path)
+
+
+def test_integers_from_2_to_the_53_on_are_text(tmp_path):
+    numbers = [2**53 - 1, 2**53, 2**53 + 1, -(2**53), 2**54 - 1, 2**63 - 1]
+    data = archive_of_lines(transformer_bytes(2, [{"ff": {"eta": str(x)}} for x in numbers]))
+    assert read(data, tmp_path).digest == "sha256:" + hashlib.sha256(json_lines(data)).hexdigest()
+
+
+@pytest.mark.parametrize("value", [{"r": [0, 0], "t": [1, 0]}, {"r": [1, 0], "t": [0, 0]}, {"dense": [[0, 0], [0, 0]]}])
+def test_values_of_0_attend_to_nothing(value, tmp_path):
+    data = transformer_bytes(2, [{"sa": {"rho": 1, "V": value}}])
+    assert read(archive_of_lines(data), tmp_path).counts == count_transformer(decode_transformer(data))
 
 
 def resign_header(header):

@@ -19,7 +19,7 @@ from proofs.kernel.rational import DEFAULT_LIMITS
 from proofs.kernel.statement import make_claim
 from proofs.witness import lines as lines_module
 from proofs.witness.lines import read_lines
-from tests.strategies import make_dataset, transformer_bytes, transformers
+from tests.strategies import make_dataset, sign, transformer_bytes, transformers
 
 IDENTITY = {"ff": {"eta": 1}}
 DATASET = make_dataset(([[0, 0], [1, 2]], [[5, 5]]), ([[0, 0], [3, 1]], [[1, 0]]), ([[4, 4], [3, 1]], [[1, 0]]))
@@ -100,3 +100,10 @@ def test_the_verdict_is_the_one_of_the_whole_file(construction, temperatures, pa
     ]
     assert verdicts[0] == verdicts[1]
     assert verdicts[0].status.label == "verified"
+
+
+def test_the_end_record_counts_the_blocks(tmp_path):
+    header = '{"format":"interp-transformer/1","dimension":2,"blocks":1}'
+    (tmp_path / "T.jsonl").write_bytes(sign([header, '{"block":1}'], blocks=2))
+    with pytest.raises(MalformedInput, match="1 blocks where the end record says 2"):
+        read_lines(tmp_path / "T.jsonl", DEFAULT_LIMITS)
