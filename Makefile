@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PART ?= kernel
 export OMP_NUM_THREADS := 1
 
 .PHONY: demo test slow lint bench docs mutants source-mutants crashes fuzz coq install install-test clean
@@ -47,9 +48,9 @@ slow: $(VENV)/.test ## all sweeps: a thousand datasets for each construction, ev
 mutants: $(VENV)/.test ## changed witnesses, statements and claims of every construction, with the table
 	$(BIN)/python -m tests.mutants.campaign
 
-source-mutants: $(VENV)/.test ## faults planted in the source of the kernel by mutmut; takes an hour
+source-mutants: $(VENV)/.test ## faults planted in trusted source by mutmut: PART=kernel (an hour) or engine
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mutation]'
-	$(BIN)/python -m tests.mutants.source
+	$(BIN)/python -m tests.mutants.source $(PART)
 
 crashes: $(VENV)/.test ## kill -9 at random moments, 100 times
 	INTERP_KILLS=100 $(BIN)/python -m pytest -q tests/hostile/test_crashes.py tests/shards/test_crashes.py

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # The same examples in every run, so that a run says something about the code and not about luck.
 settings.register_profile(
@@ -18,6 +18,8 @@ settings.register_profile(
 )
 # Fresh examples and many of them: HYPOTHESIS_PROFILE=explore pytest
 settings.register_profile("explore", settings.get_profile("ci"), derandomize=False, max_examples=2000)
+# Only whether a test fails, not the smallest example: HYPOTHESIS_PROFILE=mutants
+settings.register_profile("mutants", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

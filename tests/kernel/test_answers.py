@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import pytest
@@ -10,7 +11,7 @@ from flint import fmpq
 from proofs.kernel.boxes import Box, Undecided, apply_feed_forward_boxes, point
 from proofs.kernel.check import Mismatch, Obligation, _locate, check, check_softmax, compare, compare_boxes
 from proofs.kernel.counts import Counts, count_block, count_transformer
-from proofs.kernel.decode import decode_dataset, decode_transformer
+from proofs.kernel.decode import Literal, decode_dataset, decode_json, decode_transformer, read_count
 from proofs.kernel.errors import InternalFault, LimitReached, MalformedInput, Status, UsageError
 from proofs.kernel.hardmax import apply_block
 from proofs.kernel.rational import Limits, integer_text, parse_rational, short_decimal
@@ -159,6 +160,18 @@ def test_a_mean_over_columns_of_several_boxes_is_the_smallest_box():
     assert table.extent() == [5, 3]
 
 
+def test_score_differences_errors_and_the_mean_that_they_bound():
+    # the query 2 +- 1/8 has scores 4 and 2 up to 2 (1/8 + 1/4) + 1/8 (|2 - 1| + 1/8 + 1/4); its own does not differ
+    inner = blocks({"sa": {"rho": 0, "A": {"alpha": 1}}}, dimension=1).blocks[0].attention.A
+    table = ScoreTable(inner, [box((2,), (F(1, 8),)), box((1,), (F(1, 4),))])
+    assert table.differences(0) == (0, [0, 2], [0, fmpq(59, 64)])
+    # a gap of 69/64 gives weight <= 2^-1 at temperature 1, 2^-2 at 1/2, none of it known up to any; all boxes: 11/8
+    expected = {fmpq(1): fmpq(1, 2), fmpq(1, 2): fmpq(1, 4)}
+    for tau, weight in expected.items():
+        assert mean_up_to(tau)(table, 0) == ([2], [fmpq(1, 8) + weight * fmpq(11, 8)])
+    assert mean_up_to(None)(table, 0) == table.hull([0, 1])
+
+
 def test_the_bit_limit_is_reached_above_it_and_not_at_it():
     double = blocks({"ff": {"eta": "1/8"}}).blocks[0]
     row = to_row((1, 0))
@@ -292,3 +305,63 @@ def test_a_token_that_may_lie_above_the_best_is_a_contender_at_every_temperature
 
 def test_no_blocks_count_nothing():
     assert count_transformer(blocks()) == Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+# ---------------------------------------------------------------------------------------------- faults word for word
+
+NOT_A_NUMBER = "is not a number (write an integer, a decimal or a fraction p/q)"
+END = json.loads(transformer_bytes(2, [{}]).splitlines()[-1])["end"]
+
+
+def witness_with(end):
+    """A transformer of one block with that last line."""
+    return b"".join([*transformer_bytes(2, [{}]).splitlines(keepends=True)[:-1], end.encode(), b"\n"])
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: decode_json(b"1 2"), "not JSON: Extra data at line 1 column 3"),
+        (lambda: parse_rational("x"), f"'x' {NOT_A_NUMBER}"),
+        (lambda: parse_rational("x" * 40), f"'{'x' * 40}' {NOT_A_NUMBER}"),
+        (lambda: parse_rational("x" * 41), f"'{'x' * 37}...' {NOT_A_NUMBER}"),
+        (lambda: parse_rational("1e" + "0" * 20 + "1"), "an exponent above 10000 (raise --max-exponent)"),
+        (
+            lambda: decode_transformer(transformer_bytes(4001, [{}])),
+            "line 1: $.dimension: dimension 4001, more than 4000 (raise --max-dimension)",
+        ),
+        (
+            lambda: decode_transformer(transformer_bytes(2, [{}] * 3), Limits(max_depth=2)),
+            "line 1: $.blocks: blocks 3, more than 2 (raise --max-depth)",
+        ),
+        (
+            lambda: decode_transformer(transformer_bytes(2, [{"ff": {"eta": "x"}}])),
+            f"line 2: $.ff.eta: 'x' {NOT_A_NUMBER}",
+        ),
+        (lambda: decode_transformer(witness_with("1 2")), "last line: not JSON: Extra data at line 1 column 3"),
+        (
+            lambda: decode_transformer(witness_with(json.dumps({"end": END | {"x": 1}}))),
+            "last line: $.end: unknown key 'x'",
+        ),
+        (
+            lambda: decode_transformer(witness_with(json.dumps({"end": END | {"blocks": "1"}}))),
+            "the end record: expected a count",
+        ),
+        (
+            lambda: decode_transformer(witness_with(json.dumps({"end": END | {"sha256": "0"}}))),
+            "last line: $.end.sha256: the digest in the end record is not that of the lines before it "
+            "(the file was changed)",
+        ),
+    ],
+)
+def test_faults(ask, words):
+    with pytest.raises((LimitReached, MalformedInput)) as fault:
+        ask()
+    assert str(fault.value) == words
+
+
+def test_counts_have_at_most_15_digits_and_exponents_20():
+    assert read_count(Literal("9" * 15), "$") == 10**15 - 1
+    with pytest.raises(MalformedInput, match="expected a count"):
+        read_count(Literal("9" * 16), "$")
+    assert parse_rational("1e" + "0" * 19 + "2") == 100

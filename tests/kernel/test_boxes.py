@@ -102,3 +102,19 @@ def test_radii_are_rounded_up_to_short_dyadics(values):
         )
         assert (new == 0) == (value == 0)
         assert int(new.q) & (int(new.q) - 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "rounded"),
+    [
+        (F(0), F(0)),
+        (F(1), F(1)),
+        (F(2**32 + 1), F(2**32 + 1)),
+        (F(2**40 + 1), F(2**40 + 2**8)),
+        (F(1, 3), F((2**33 + 1) // 3, 2**33)),
+        (F(1, 3 * 2**40), F((2**33 + 1) // 3, 2**73)),
+    ],
+)
+def test_radii_are_rounded_up_to_32_bits(value, rounded):
+    (result,) = coordinates_of(round_up([fmpq(value.numerator, value.denominator)]))
+    assert F(int(result.p), int(result.q)) == rounded

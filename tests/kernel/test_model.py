@@ -36,6 +36,8 @@ def layer(W=(2, 1), U=(1, 2), b=(1, 1)):
         Block(layer(), SelfAttention(A=SquareMatrix(left=zeros(1, 2), right=zeros(1, 2)))),
         Block(layer(), SelfAttention(V=SquareMatrix(left=zeros(2, 1)))),
         Block(layer(), SelfAttention(V=SquareMatrix(right=zeros(2, 1)))),
+        Block(layer(), SelfAttention(A=SquareMatrix(left=zeros(2, 1), dense=zeros(2, 2)))),
+        Block(layer(), SelfAttention(A=SquareMatrix(right=zeros(2, 1), dense=zeros(2, 2)))),
         Block(layer(), SelfAttention(A=SquareMatrix(scale=fmpq(1), dense=zeros(2, 2)))),
         Block(layer(), SelfAttention(A=SquareMatrix(left=zeros(2, 1), right=zeros(2, 1), dense=zeros(2, 2)))),
     ],
@@ -50,6 +52,27 @@ def test_wrong_shapes_and_ambiguous_matrices_are_refused(block):
 def test_the_shape_fault_names_the_block():
     with pytest.raises(MalformedInput, match="block 2: U"):
         Transformer(2, (Block(layer()), Block(layer(U=(1, 3)))))
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (Block(layer(W=(3, 1))), "W has shape 3 x 1, expected 2 x 1"),
+        (Block(layer(b=(2, 1))), "b has shape 2 x 1, expected 1 x 1"),
+        (Block(layer(), SelfAttention(A=SquareMatrix(dense=zeros(2, 3)))), "A has shape 2 x 3, expected 2 x 2"),
+        (
+            Block(layer(), SelfAttention(V=SquareMatrix(left=zeros(3, 1), right=zeros(2, 1)))),
+            "V has shape 3 x 1, expected 2 x 1",
+        ),
+        (
+            Block(layer(), SelfAttention(V=SquareMatrix(left=zeros(2, 1), right=zeros(2, 2)))),
+            "V has shape 2 x 2, expected 2 x 1",
+        ),
+    ],
+)
+def test_the_shape_fault_names_the_matrix(block, words):
+    with pytest.raises(MalformedInput, match=f"^block 2: {words}$"):
+        Transformer(2, (Block(layer()), block))
 
 
 @pytest.mark.parametrize(
@@ -96,3 +119,10 @@ def test_layers_cannot_be_changed():
         block.attention = SelfAttention(rho=fmpq(0))
     with pytest.raises(AttributeError):
         block.attention.rho = fmpq(0)
+
+
+def test_joined_heads_see_all_tokens_unless_a_mask_is_asked_for():
+    heads = [(SquareMatrix(), SquareMatrix(fmpq(1))), (SquareMatrix(fmpq(2)), SquareMatrix(fmpq(3)))]
+    joined = SelfAttention.join(fmpq(5), heads)
+    assert (joined.rho, [(head.A, head.V) for head in joined.heads], joined.causal) == (5, heads, False)
+    assert SelfAttention.join(fmpq(5), heads, causal=True).causal

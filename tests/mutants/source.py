@@ -1,4 +1,4 @@
-"""Faults planted in the source of the kernel by mutmut, and which of them the tests find: ``make source-mutants``.
+"""Faults planted in trusted source by mutmut, and which of them the tests find: ``make source-mutants PART=kernel``.
 
 Every survivor needs a reason: a rule below that holds for its whole kind, or a line of its own in ``survivors.json``.
 An unexplained survivor is a gap in the tests, and the run fails.
@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 REASONS = Path(__file__).with_name("survivors.json")
-TESTS = ("tests/kernel", "tests/test_golden.py", "tests/constructions/test_mutations.py")
 SETTINGS = """
 [mutmut]
 source_paths = proofs
-only_mutate = proofs/kernel/*
+only_mutate =
+    {files}
 also_copy =
     interp
     docs
@@ -44,6 +46,23 @@ PROGRESS = "the number shown on the progress bar"
 
 
 @dataclass(frozen=True)
+class Part:
+    """Modules of one package, by their globs, and the tests that have to find a fault in them."""
+
+    package: str
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+PARTS = {
+    "kernel": Part("kernel", ("*",), ("tests/kernel", "tests/test_golden.py", "tests/constructions/test_mutations.py")),
+    "engine": Part(
+        "engine", ("radii.py", "boxes.py"), ("tests/engine", "-k", "not planted and not looked_at")
+    ),  # where floats bound radii
+}
+
+
+@dataclass(frozen=True)
 class Survivor:
     """A planted fault that no test found: the lines it removed and added."""
 
@@ -58,28 +77,30 @@ class Survivor:
         return f"{self.function}: {self.removed} -> {self.added}"
 
 
-def run_mutmut(folder: Path) -> None:
+def run_mutmut(part: Part, folder: Path) -> None:
     """Plants every fault and runs the tests on it, in a copy of the tree."""
     for name in ("proofs", "interp", "tests", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
     for name in ("README.md", "pytest_interp.py", "setup.cfg", "pyproject.toml"):
         shutil.copy(ROOT / name, folder / name)
     with (folder / "setup.cfg").open("a") as stream:
-        stream.write(SETTINGS.format(tests="\n    ".join(TESTS)))
-    subprocess.run([sys.executable, "-m", "mutmut", "run", "--max-children", "2"], cwd=folder, check=True)
+        files = [f"proofs/{part.package}/{name}" for name in part.files]
+        stream.write(SETTINGS.format(files="\n    ".join(files), tests="\n    ".join(part.tests)))
+    command = [sys.executable, "-m", "mutmut", "run", "--max-children", "2"]
+    subprocess.run(command, cwd=folder, check=True, env=os.environ | {"HYPOTHESIS_PROFILE": "mutants"})
 
 
-def read_results(folder: Path) -> tuple[Counter[str], list[Survivor]]:
+def read_results(part: Part, folder: Path) -> tuple[Counter[str], list[Survivor]]:
     """How many mutants were killed and how many survived, and the survivors."""
     counts: Counter[str] = Counter()
     survivors = []
-    for meta in sorted((folder / "mutants" / "proofs" / "kernel").glob("*.meta")):
+    for meta in sorted((folder / "mutants" / "proofs" / part.package).glob("*.meta")):
         module = ast.parse(meta.with_suffix("").read_text())
         functions = {node.name: node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)}
         for key, code in json.loads(meta.read_text())["exit_code_by_key"].items():
             counts["survived" if code == 0 else "not run" if code is None else "killed"] += 1
             if code == 0:
-                survivors.append(describe(key, functions))
+                survivors.append(describe(key.removeprefix(f"proofs.{part.package}."), functions))
     return counts, survivors
 
 
@@ -88,8 +109,8 @@ def describe(key: str, functions: dict[str, ast.FunctionDef]) -> Survivor:
     name = key.rpartition(".")[2]
     base, _, _ = name.partition("__mutmut_")
     original, mutant = functions[f"{base}__mutmut_orig"], functions[name]
-    removed, added = next(differing_statements(original.body, mutant.body))
-    readable = key.rpartition("__mutmut_")[0].replace("proofs.kernel.", "").replace("ǁ", ".").replace("x_", "", 1)
+    removed, added = next(differing_statements(original.body, mutant.body), (original.args, mutant.args))
+    readable = key.rpartition("__mutmut_")[0].replace("ǁ", ".").replace("x_", "", 1)
     before, after = (ast.unparse(node) if node else "" for node in (removed, added))
     return Survivor(readable.replace(".x.", "."), before, after, find_rule(removed, added))
 
@@ -132,7 +153,7 @@ def find_rule(removed: ast.AST | None, added: ast.AST | None) -> str | None:
         if len(classes) == 1 and classes != {"?"}:
             return WORDING
     if removed is not None and added is not None:
-        if _dump(_Lax().visit(ast.parse(ast.unparse(removed)))) == _dump(_Lax().visit(ast.parse(ast.unparse(added)))):
+        if _dump(_Lax().visit(deepcopy(removed))) == _dump(_Lax().visit(deepcopy(added))):
             return STRICT
         if ast.unparse(removed).startswith("progress("):
             return PROGRESS
@@ -148,15 +169,16 @@ class _Lax(ast.NodeTransformer):
         return node
 
 
-def main(folder: Path | None = None) -> int:
+def main(name: str = "kernel", folder: Path | None = None) -> int:
     """Prints the table; 1 when a survivor has no reason or too many survive."""
+    part = PARTS[name]
     if folder is None:
-        with tempfile.TemporaryDirectory() as name:
-            run_mutmut(Path(name))
-            counts, survivors = read_results(Path(name))
+        with tempfile.TemporaryDirectory() as temporary:
+            run_mutmut(part, Path(temporary))
+            counts, survivors = read_results(part, Path(temporary))
     else:
-        counts, survivors = read_results(folder)
-    listed: dict[str, str] = json.loads(REASONS.read_text()) if REASONS.exists() else {}
+        counts, survivors = read_results(part, folder)
+    listed: dict[str, str] = json.loads(REASONS.read_text()).get(name, {})
     reasons = Counter(item.rule or listed.get(item.key, "UNEXPLAINED") for item in survivors)
     kinds = [item for item in survivors if item.rule is None]
     rated = counts["killed"] + len(kinds)
@@ -172,4 +194,4 @@ def main(folder: Path | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else None))
+    sys.exit(main(sys.argv[1], *map(Path, sys.argv[2:])))
