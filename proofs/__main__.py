@@ -9,6 +9,7 @@ import argparse
 import gc
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
@@ -27,6 +28,8 @@ from proofs.shards.check import DASK, JOBS, RESUME, Sharding, check_in_shards
 
 T = TypeVar("T")
 DECODED_AT_ONCE = 8_000_000  # bytes of JSON lines; a longer transformer is read window by window
+# how a file of either kind begins, as JSON or as a zip archive that names its format first
+KIND = re.compile(rb'\s*\{\s*"format"\s*:\s*"interp-(dataset|transformer)|PK[\0-\xff]{,512}interp-(transformer)-npz')
 DOUBLE = "ask a second, independent checker too; a disagreement is an internal fault"
 PARANOID = "the kernel's dense pass alone, without the fast engine"
 
@@ -71,11 +74,12 @@ def _read(path: Path, limits: Limits, read: Callable[[int], T]) -> T:
 
 def read_dataset(path: Path, limits: Limits) -> Dataset:
     """The dataset in a JSON or JSON lines file, faults carrying the file's name."""
-    try:
-        return decode_dataset(read_bytes(path, limits), limits)
-    except InterpError as error:
-        error.file = str(path)
-        raise
+
+    def read(size: int) -> Dataset:
+        check_kind(read_head(path), "dataset")
+        return decode_dataset(path.read_bytes(), limits)
+
+    return _read(path, limits, read)
 
 
 def read_transformer(path: Path, limits: Limits) -> Transformer:
@@ -86,6 +90,7 @@ def read_transformer(path: Path, limits: Limits) -> Transformer:
     """
 
     def read(size: int) -> Transformer:
+        check_kind(read_head(path), "transformer")
         if is_binary(path):
             from proofs.witness.arrays import read_arrays
 
@@ -99,10 +104,24 @@ def read_transformer(path: Path, limits: Limits) -> Transformer:
     return _read(path, limits, read)
 
 
+def read_head(path: Path) -> bytes:
+    """How a file begins."""
+    with path.open("rb") as stream:
+        return stream.read(1024)
+
+
+def check_kind(head: bytes, wanted: str) -> None:
+    """Raises MalformedInput for an empty file, and for a dataset or a transformer where the other one is wanted."""
+    if not head:
+        raise MalformedInput("the file is empty", hint="cut short?")
+    said = KIND.match(head)
+    if said and (kind := (said[1] or said[2]).decode()) != wanted:
+        raise MalformedInput(f"a {kind} where a {wanted} is expected", hint="the two files the other way round?")
+
+
 def is_binary(path: Path) -> bool:
     """Whether a file begins as a zip archive does."""
-    with path.open("rb") as stream:
-        return stream.read(4) == b"PK\x03\x04"
+    return read_head(path).startswith(b"PK\x03\x04")
 
 
 def refuse_double(witnesses: Iterable[Path], options: Options) -> None:
@@ -277,7 +296,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m proofs", description="Exact check of a transformer against a dataset."
     )
     command = parser.add_subparsers(dest="command", required=True).add_parser(
-        "check", help="check WITNESS against DATA"
+        "check", help="check WITNESS against DATA", allow_abbrev=False
     )
     command.add_argument("data", type=Path, help="the statement: dataset as JSON or JSON lines")
     command.add_argument("witness", type=Path, help="the transformer")

@@ -12,7 +12,8 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
-from interp.functional_gd.training import load_torch
+from interp.export.rounding import exact_rational
+from interp.optional import load_optional
 from proofs.boolean.check import unpack_table
 from proofs.boolean.functions import parse_function
 from proofs.boolean.model import MLP, Block, Encoder, Head, Norm, Vector
@@ -42,7 +43,7 @@ class Trained:
 
 def train_encoder(function: str, bits: int, settings: Settings, seed: int = 0) -> Trained:
     """Trains on all 2^N strings at once, with the logistic loss of the sign. Raises: UsageError without torch."""
-    torch = load_torch()
+    torch = load_optional("torch")
     torch.set_num_threads(1)  # the matrices are too small to share
     generator = torch.Generator().manual_seed(seed)
     weights = _initial_weights(torch, settings, bits, generator)
@@ -107,17 +108,12 @@ def approx_values(torch: Any, weights: dict[str, Any], settings: Settings, strin
     return y[:, -1] @ weights["w"] + weights["omega"]
 
 
-def exact_number(value: float) -> fmpq:
-    """The rational that a float is."""
-    return fmpq(*value.as_integer_ratio())
-
-
 def _vector(tensor: Any) -> Vector:
-    return tuple(map(exact_number, tensor.detach().tolist()))
+    return tuple(map(exact_rational, tensor.detach().tolist()))
 
 
 def _matrix(tensor: Any) -> fmpq_mat:
-    return fmpq_mat([[exact_number(x) for x in row] for row in tensor.detach().tolist()])
+    return fmpq_mat([[exact_rational(x) for x in row] for row in tensor.detach().tolist()])
 
 
 def read_back(weights: dict[str, Any], settings: Settings, bits: int, comment: str) -> Encoder:
@@ -139,6 +135,6 @@ def read_back(weights: dict[str, Any], settings: Settings, bits: int, comment: s
         {bits: tuple(map(_vector, weights["positions"]))},
         tuple(blocks),
         _vector(weights["w"]),
-        exact_number(float(weights["omega"].detach())),
+        exact_rational(float(weights["omega"].detach())),
         comment,
     )

@@ -19,7 +19,7 @@ from interp.cli.reading import ReadOptions, reading_options
 from interp.cli.reporting import Reporting, faults_reported, finish, reporting_options
 from interp.cli.verify import check_files
 from interp.datasets.read import load_dataset
-from interp.files.write import write_file
+from interp.files.write import refuse_to_replace, write_file
 from interp.reports.report import Check, Report, checks_of, make_report
 from proofs.__main__ import Options, read_bytes, read_transformer
 from proofs.guard import Answer, Bounds
@@ -65,6 +65,8 @@ def audit(
     with faults_reported("audit", transformer, reporting):
         if update_baseline and baseline is None:
             raise UsageError("there is no file to write", "--update-baseline", "give --baseline FILE")
+        if update_baseline and baseline is not None:
+            refuse_to_replace(baseline, transformer, data)
         model = read_transformer(transformer, limits)
         dataset = load_dataset(data, reading, limits) if data is not None else None
         if explain and dataset is None:

@@ -34,6 +34,7 @@ from interp.cli.output import (
     render_table,
 )
 from interp.cli.progress import progress_bar, progress_options, step_spinner
+from interp.cli.sections import SentenceGroup
 from interp.files.write import write_file
 from proofs.boolean.answer import answer_certify
 from proofs.boolean.check import Claim
@@ -55,7 +56,7 @@ dimension_option = click.option("--dimension", type=click.IntRange(1, 4000), def
 output_option = click.option("-o", "--output", type=PATH, required=True, help="The encoder file to write.")
 
 
-@click.group()
+@click.group(cls=SentenceGroup)
 def boolean() -> None:
     """Boolean functions: exact sensitivity profiles, and encoders whose function is certified string by string."""
 

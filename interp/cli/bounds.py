@@ -35,6 +35,8 @@ def bounds(
 ) -> None:
     """Print the block and parameter bounds for DATA, or for given sizes."""
     if data is not None:
+        if any(size is not None for size in (pairs, outputs, dimension, length)):
+            raise UsageError("DATA has its own sizes", hint="give DATA or sizes")
         dataset = load_dataset(data, reading, limits)
         sizes = (dataset.num_pairs, dataset.num_outputs, dataset.dimension, dataset.num_tokens)
     else:

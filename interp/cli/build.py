@@ -14,7 +14,7 @@ from interp.api import save_transformer
 from interp.audit.compare import MEASURES
 from interp.cli.claim import mask_option, readout_option
 from interp.cli.float_safe import FloatSafe, find_float_safe, float_safe_options
-from interp.cli.output import json_option, leave, limit_options, print_result
+from interp.cli.output import json_option, leave, limit_options, output_option, print_result
 from interp.cli.progress import progress_bar, progress_options
 from interp.cli.reading import ReadOptions, reading_options, write_reading_options
 from interp.constructions.catalogue import CAUSAL, EVERY, find_construction
@@ -30,7 +30,7 @@ from proofs.kernel.statement import Dataset, make_claim, parse_temperatures
 
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The transformer file to write.")
+@output_option("The transformer file to write.")
 @click.option("--attention", type=click.Choice(["hardmax", "softmax"]), help="Default: hardmax.")
 @click.option("--construction", type=click.Choice([*EVERY, "auto"]), help="Default: the theorem's.")
 @click.option("--minimise", type=click.Choice([*MEASURES]), help="What `auto` makes small; norm also rescales.")
@@ -107,7 +107,7 @@ def build(
         if float_safe.dtype is None:
             kept, transformer = None, _build(build_as, name, minimise or "blocks", dataset)
         else:
-            kept, transformer = find_float_safe(dataset, build_as, name, minimise, float_safe, tau, seed, limits)
+            kept, transformer = find_float_safe(dataset, build_as, name, minimise, float_safe, tau, seed)
     except MalformedInput as error:
         error.file = str(data)
         raise

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from interp.cli.claim import claim_options
-from interp.cli.output import json_option, leave, limit_options, print_result
+from interp.cli.output import json_option, leave, limit_options, output_option, print_result
 from interp.cli.progress import progress_options, step_spinner
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import is_kernel_format, load_dataset
@@ -26,7 +26,7 @@ from proofs.kernel.rational import Limits
 @click.command()
 @click.argument("transformer", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The certificate to write (.v).")
+@output_option("The certificate to write (.v).")
 @click.option("--arithmetic", type=click.Choice(list(ARITHMETICS)), default="standard", show_default=True)
 @click.option("--check", is_flag=True, help="Run coqc on it and compare its numbers with the files.")
 @claim_options

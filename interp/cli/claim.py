@@ -29,7 +29,7 @@ claim_options = pack_options(
     click.option("--temperatures", help="0, (0,T], [0,T], (0,oo), [0,oo) or one T; hardmax is 0, softmax (0,1]."),
     click.option("--max-width", type=click.IntRange(min=0), help="Default: 4."),
     click.option("--max-blocks", type=click.IntRange(min=0), help="Default: the theorem's bound for DATA."),
-    click.option("--max-parameters", type=click.IntRange(min=0), help="Default: (10 d + 8) x blocks."),
+    click.option("--max-parameters", type=click.IntRange(min=0), help="Default: (10 d + 8) x --max-blocks."),
     mask_option,
     readout_option,
 )

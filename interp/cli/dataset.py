@@ -12,6 +12,7 @@ from interp.cli.claim import mask_option, readout_option
 from interp.cli.output import json_option, leave, limit_options, print_result
 from interp.cli.progress import progress_options, step_spinner
 from interp.cli.reading import ReadOptions, reading_options
+from interp.cli.sections import SentenceGroup
 from interp.constructions.catalogue import CAUSAL
 from interp.constructions.causal import find_causal_violations
 from interp.datasets.convert import convert_dataset
@@ -25,7 +26,7 @@ from proofs.kernel.rational import Limits
 MAX_SHOWN = 100  # violations of one kind in the table; --json has all
 
 
-@click.group()
+@click.group(cls=SentenceGroup)
 def dataset() -> None:
     """Check, show and convert datasets (.json, .jsonl, .npz, .ts or bundled:NAME)."""
 

@@ -34,6 +34,7 @@ def diff(first: Path, second: Path, limits: Limits, as_json: bool) -> None:
     """
     old, new = (_read_audit(path, limits) for path in (first, second))
     if (old is None) != (new is None):
+        read_transformer(second if new is None else first, limits)  # or it says what the file is instead
         raise UsageError("a transformer and an audit cannot be compared", hint="give two of a kind")
     if old is not None and new is not None:
         changes = list_changes(old, new)

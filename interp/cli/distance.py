@@ -52,7 +52,8 @@ def distance(
         found = measure_distances(dataset, model, claimed, limits, progress, Readout(readout))
     if found is None:
         record: dict[str, Any] = {"temperatures": str(claimed), "verdict": Status.UNDECIDED.label}
-        print_result(f"UNDECIDED {transformer}: the sign of a unit could not be certified", record, as_json)
+        text = f"UNDECIDED {transformer}: the sign of a unit could not be certified; where: interp verify, same options"
+        print_result(text, record, as_json)
         leave(Status.UNDECIDED)
     if not found:
         raise UsageError("there is no pair", file=str(data))

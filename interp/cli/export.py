@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from interp.cli.claim import readout_option
-from interp.cli.output import json_option, leave, limit_options, print_result
+from interp.cli.output import json_option, leave, limit_options, output_option, print_result
 from interp.cli.progress import progress_options, step_spinner
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import load_dataset
@@ -19,11 +19,11 @@ from interp.export.rounding import FORMATS
 from interp.export.runtimes import measure_export
 from interp.export.smt import MAX_TERMS, encode_smt
 from interp.export.solvers import SOLVERS, ask_solver
-from interp.files.write import write_file
-from proofs.__main__ import read_bytes
+from interp.files.write import refuse_to_replace, write_file
+from interp.transformers.encode import encode_transformer
+from proofs.__main__ import is_binary, read_bytes, read_transformer
 from proofs.kernel.check import DENSE
-from proofs.kernel.decode import decode_transformer
-from proofs.kernel.errors import InternalFault, InterpError, Status, UsageError
+from proofs.kernel.errors import InternalFault, Status, UsageError
 from proofs.kernel.model import Transformer
 from proofs.kernel.rational import Limits, parse_rational, rational_text
 from proofs.kernel.statement import Dataset, Readout
@@ -32,7 +32,7 @@ from proofs.kernel.statement import Dataset, Readout
 @click.command()
 @click.argument("transformer", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path), required=False)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The file to write.")
+@output_option("The file to write.")
 @click.option("--to", "kind", type=click.Choice([*ENDINGS, "smt"]), required=True, help="For Coq: interp certify.")
 @click.option("--dtype", type=click.Choice([*FORMATS]), help="Of the weights. Default: float64.")
 @click.option("--temperature", default="0", show_default=True, help="0 is hardmax; smt has 0 only.")
@@ -68,12 +68,7 @@ def export(
 
     Floats are not exact, and a float model proves nothing: what was rounded is told.
     """
-    source = read_bytes(transformer, limits)
-    try:
-        model = decode_transformer(source, limits)
-    except InterpError as error:
-        error.file = str(transformer)
-        raise
+    model = read_transformer(transformer, limits)
     needs_data = kind == "smt" or check
     if needs_data != (data is not None):
         hint = "smt and --check are about DATA" if needs_data else "DATA goes with --check or smt"
@@ -94,9 +89,12 @@ def export(
         if max_terms is not None:
             raise UsageError("the option is for smt", "--max-terms", "leave it out")
         chosen = dtype or "float64"
+        source = encode_transformer(model) if is_binary(transformer) else read_bytes(transformer, limits)
         with step_spinner("export") as announce:
             announce(kind)
             result = export_floats(model, source, kind, output, chosen, tau)
+        for path in result.contents:
+            refuse_to_replace(path, transformer, data)  # the weights beside the file, too
         for path, content in result.contents.items():
             write_file(path, content)
         report = result.report

@@ -17,11 +17,13 @@ from interp.cli.output import (
     json_option,
     leave,
     limit_options,
+    output_option,
     pack_options,
     print_result,
     render_table,
 )
 from interp.cli.progress import progress_options, step_spinner
+from interp.cli.sections import SentenceGroup
 from interp.files.write import write_file
 from interp.functional_gd.advice import advise
 from interp.functional_gd.build import build_descent
@@ -69,14 +71,14 @@ descent_options = pack_options(
 )
 
 
-@click.group()
+@click.group(cls=SentenceGroup)
 def fgd() -> None:
     """Functional gradient descent in context: transformers whose layers are gradient steps in an RKHS."""
 
 
 @fgd.command()
 @click.argument("context", type=PATH)
-@click.option("-o", "--output", type=PATH, required=True, help="The transformer file to write.")
+@output_option("The transformer file to write.")
 @descent_options
 @limit_options
 @json_option

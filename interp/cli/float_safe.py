@@ -16,7 +16,7 @@ from interp.execution.distance import root_decimal
 from interp.precision.search import Candidate, find_candidates
 from proofs.kernel.errors import UsageError
 from proofs.kernel.model import Transformer
-from proofs.kernel.rational import Limits, parse_rational
+from proofs.kernel.rational import parse_rational, rational_text
 from proofs.kernel.statement import Dataset
 
 AUTO = ("labels", "compact")  # in this order, where they apply: the others are longer and need more bits
@@ -27,14 +27,21 @@ class FloatSafe:
     """The format wanted, and how far final tokens may end from their targets."""
 
     dtype: str | None
-    distance: str
+    distance: fmpq
 
 
 float_safe_options = pack_options(
     FloatSafe,
     "float_safe",
     click.option("--float-safe", "dtype", type=click.Choice(["float64", "float32"]), help="Seek a variant for floats."),
-    click.option("--float-distance", "distance", default="1/1000", show_default=True, help="Allowed at the end."),
+    click.option(
+        "--float-distance",
+        "distance",
+        default="1/1000",
+        show_default=True,
+        callback=lambda context, option, text: parse_rational(text, "--float-distance"),
+        help="Allowed at the end.",
+    ),
 )
 
 
@@ -55,12 +62,11 @@ def find_float_safe(
     wanted: FloatSafe,
     tau: fmpq | None,
     seed: int,
-    limits: Limits,
 ) -> tuple[Kept, Transformer]:
     """The best candidate of one construction, or with ``auto`` of those that apply. Raises: UsageError."""
     if minimise is not None:
         raise UsageError("one aim at a time", "--float-safe", "leave out --minimise")
-    distance = parse_rational(wanted.distance, "--float-distance", limits)
+    distance = wanted.distance
     if distance <= 0:
         raise UsageError("the distance must be positive", "--float-distance")
     dtype = str(wanted.dtype)
@@ -82,7 +88,7 @@ def find_float_safe(
     if not found:
         raise UsageError("no construction of `auto` applies", "--float-safe", "name one with --construction")
     best = min(found, key=lambda candidate: candidate.rank)
-    return _describe(best, len(found), dtype, wanted.distance, distance), best.transformer
+    return _describe(best, len(found), dtype, distance), best.transformer
 
 
 def _builder(build_as: Callable[..., Transformer], construction: Construction) -> Callable[[int, bool], Transformer]:
@@ -92,7 +98,7 @@ def _builder(build_as: Callable[..., Transformer], construction: Construction) -
     return build
 
 
-def _describe(best: Candidate, tried: int, dtype: str, text: str, distance: fmpq) -> Kept:
+def _describe(best: Candidate, tried: int, dtype: str, distance: fmpq) -> Kept:
     report, run, safe = best.report, best.report.run, best.is_safe(distance)
     record: dict[str, Any] = {
         "dtype": dtype,
@@ -116,7 +122,8 @@ def _describe(best: Candidate, tried: int, dtype: str, text: str, distance: fmpq
         worst = "no number" if square is None else root_decimal(square)
         record |= {"wrong_decisions": run.num_wrong, "tokens_off": run.wrong_tokens, "worst_hausdorff": worst}
         line += (
-            f"  its run: {run.num_wrong} of {run.num_decisions} decisions wrong, {run.wrong_tokens} of "
-            f"{run.num_tokens} final tokens off by more than {text}, worst Hausdorff distance {worst}\n"
+            f"  its run: {run.num_wrong} of {run.num_decisions} decisions wrong, "
+            f"{run.wrong_tokens} of {run.num_tokens} final tokens off by more than {rational_text(distance)}, "
+            f"worst Hausdorff distance {worst}\n"
         )
     return Kept(line, record, safe)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 
 import click
 
 from interp.api import save_transformer
-from interp.cli.output import json_option, limit_options, pack_options, print_result
+from interp.cli.output import Decorator, json_option, limit_options, output_option, pack_options, print_result
 from interp.cli.progress import progress_options, step_spinner
+from interp.cli.sections import SentenceGroup
 from interp.export.safetensors_file import decode_exact
 from interp.export.state import ExactState
 from interp.files.write import write_file
@@ -22,8 +23,6 @@ from proofs.kernel.counts import count_transformer
 from proofs.kernel.errors import InterpError
 from proofs.kernel.rational import Limits
 
-PATH = click.Path(path_type=Path)
-output_option = click.option("-o", "--output", type=PATH, required=True, help="The transformer file to write.")
 header_options = pack_options(
     HeaderOptions,
     "header",
@@ -32,41 +31,38 @@ header_options = pack_options(
 )
 
 
-@click.group(name="import")
+@click.group(name="import", cls=SentenceGroup)
 def import_() -> None:
     """Exact transformers from the float weights of other programs; no weight is rounded, nothing is unpickled."""
 
 
-@import_.command()
-@click.argument("file", type=PATH)
-@output_option
-@header_options
-@limit_options
-@json_option
-@progress_options
+def import_command(*further: Decorator) -> Decorator:
+    """A command of the group that reads FILE and writes a transformer, with further options."""
+    parts = [
+        import_.command(),
+        click.argument("file", type=click.Path(path_type=Path)),
+        output_option("The transformer file to write."),
+        *further,
+        limit_options,
+        json_option,
+        progress_options,
+    ]
+    return lambda command: reduce(lambda wrapped, part: part(wrapped), reversed(parts), command)
+
+
+@import_command(header_options)
 def torch(file: Path, output: Path, header: HeaderOptions, limits: Limits, as_json: bool) -> None:
     """From a PyTorch state dict in safetensors FILE, with the names that `interp export --to torch` writes."""
     _import(file, output, header, decode_safetensors, limits, as_json)
 
 
-@import_.command()
-@click.argument("file", type=PATH)
-@output_option
-@header_options
-@limit_options
-@json_option
-@progress_options
+@import_command(header_options)
 def numpy(file: Path, output: Path, header: HeaderOptions, limits: Limits, as_json: bool) -> None:
     """From arrays in an .npz FILE, with the names that `interp export --to numpy` writes."""
     _import(file, output, header, partial(decode_npz, limits=limits), limits, as_json)
 
 
-@import_.command()
-@click.argument("file", type=PATH)
-@output_option
-@limit_options
-@json_option
-@progress_options
+@import_command()
 def safetensors(file: Path, output: Path, limits: Limits, as_json: bool) -> None:
     """The exact numbers that `interp export --to safetensors` put into FILE: the very file that was exported.
 

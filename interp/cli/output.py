@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import wraps
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from interp.files.write import refuse_to_replace
 from proofs.__main__ import print_answer
 from proofs.guard import Bounds
 from proofs.kernel.errors import Status
@@ -39,6 +41,28 @@ def pack_options(record: type, name: str, *options: Decorator) -> Decorator:
         return decorated
 
     return decorate
+
+
+def keep_inputs(find_outputs: Callable[[dict[str, Any]], Iterable[Path]]) -> Decorator:
+    """A command that refuses to write to any of the files that it was given."""
+
+    def decorate(command: Any) -> Any:
+        @wraps(command)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            given = [x for value in kwargs.values() for x in (value if isinstance(value, tuple) else (value,))]
+            for target in find_outputs(kwargs):
+                refuse_to_replace(target, *(x for x in given if isinstance(x, Path) and x is not target))
+            return command(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def output_option(words: str, required: bool = True) -> Decorator:
+    """``--output``, the file that a command writes: none of those that it reads."""
+    option = click.option("-o", "--output", type=click.Path(path_type=Path), required=required, help=words)
+    return lambda command: option(keep_inputs(lambda given: filter(None, [given["output"]]))(command))
 
 
 def sentence(text: str) -> str:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from interp.cli.output import json_option, limit_options, print_result
+from interp.cli.output import json_option, limit_options, output_option, print_result
 from interp.cli.progress import progress_bar, progress_options
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import load_dataset
 from interp.files.write import write_file
-from interp.pictures.figures import KINDS, draw, find_format, load_matplotlib
+from interp.optional import load_matplotlib
+from interp.pictures.figures import KINDS, draw, find_format
 from proofs.__main__ import read_transformer
 from proofs.kernel.errors import MalformedInput
 from proofs.kernel.rational import Limits
@@ -21,7 +22,7 @@ from proofs.kernel.statement import parse_temperatures
 @click.command()
 @click.argument("transformer", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The figure: .pdf, .svg or .png.")
+@output_option("The figure: .pdf, .svg or .png.")
 @click.option("--kind", type=click.Choice(KINDS), default=KINDS[0], show_default=True, help="What to draw.")
 @click.option("--temperatures", default="0", show_default=True, help="0, T, (0,T], [0,T], (0,oo) or [0,oo).")
 @reading_options

@@ -8,8 +8,9 @@ import click
 
 from interp.cli.output import pack_options
 from interp.datasets.options import TARGETS, TASKS, ReadOptions
+from proofs.kernel.errors import UsageError
 
-__all__ = ["ReadOptions", "reading_options", "write_reading_options"]
+__all__ = ["ReadOptions", "check_pair", "reading_options", "write_reading_options"]
 
 
 def write_reading_options(reading: ReadOptions) -> str:
@@ -20,6 +21,12 @@ def write_reading_options(reading: ReadOptions) -> str:
         if value is not None and value is not False:
             words.append(f" --{field.name.replace('_', '-')}" + ("" if value is True else f" {value}"))
     return "".join(words)
+
+
+def check_pair(pair: int, size: int) -> None:
+    """Raises UsageError for the number of a pair that a dataset of this size does not have."""
+    if pair >= size:
+        raise UsageError(f"there is no pair {pair}", "--pair", f"they are numbered from 0 to {size - 1}")
 
 
 reading_options = pack_options(

@@ -12,7 +12,7 @@ from interp.audit.audit import audit_transformer
 from interp.audit.explain import Finding, examine_phases
 from interp.cli.audit import check_digests
 from interp.cli.claim import claim_options
-from interp.cli.output import bound_options, json_option, leave, limit_options, print_result
+from interp.cli.output import bound_options, json_option, leave, limit_options, output_option, print_result
 from interp.cli.progress import progress_bar, progress_options
 from interp.cli.reading import ReadOptions, reading_options, write_reading_options
 from interp.cli.verify import check_files
@@ -33,7 +33,7 @@ from proofs.kernel.statement import Claim, Dataset
 @click.command()
 @click.argument("transformer", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The HTML file to write.")
+@output_option("The HTML file to write.")
 @claim_options
 @reading_options
 @limit_options

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from interp.cli.output import leave, pack_options
+from interp.cli.output import keep_inputs, leave, pack_options
 from interp.files.write import write_file
 from interp.reports.formats import FORMATS
 from interp.reports.report import Report, check_of_fault, make_report
@@ -44,13 +45,18 @@ class Reporting:
         return found
 
 
-reporting_options = pack_options(
+_options = pack_options(
     Reporting,
     "reporting",
     click.option("--format", "shown", type=click.Choice(list(FORMATS)), help="What to print. Default: text."),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE", help="Write another report; repeatable."),
 )
+
+
+def reporting_options(command: Any) -> Any:
+    """The options of ``Reporting``; no report replaces a file that is read."""
+    return _options(keep_inputs(lambda given: (file for _, file in given["reporting"].files))(command))
 
 
 def finish(report: Report, reporting: Reporting) -> None:

@@ -10,7 +10,7 @@ import click
 
 from interp.cli.output import json_option, limit_options, print_result, render_table
 from interp.cli.progress import progress_bar, progress_options
-from interp.cli.reading import ReadOptions, reading_options
+from interp.cli.reading import ReadOptions, check_pair, reading_options
 from interp.datasets.read import load_dataset
 from interp.execution.radius import Radius, find_radius
 from proofs.__main__ import read_transformer
@@ -57,8 +57,7 @@ def robustness(
     if allowed < 0:
         raise UsageError("a negative distance", "--distance")
     chosen = list(dict.fromkeys(pairs)) or list(range(len(dataset.pairs)))
-    if max(chosen) >= len(dataset.pairs):
-        raise UsageError(f"pair {max(chosen)} of {len(dataset.pairs)}", "--pair")
+    check_pair(max(chosen), len(dataset.pairs))
     found = []
     with progress_bar("robustness", "pair") as progress:
         for done, index in enumerate(chosen, 1):
@@ -71,6 +70,8 @@ def robustness(
         f"{transformer}: {positive} of {len(found)} radii are certified above 0 ({aim}, temperature {claimed})",
         f"  lower bounds: smallest {short_decimal(min(radii))}, median {short_decimal(median_low(radii))}",
     ]
+    if positive == 0 and allowed == 0 and all(item.exact for item in found):
+        lines.append("  outputs that move with the inputs have radius 0: allow a distance, such as --distance 1/1000")
     if wrong := sum(not item.exact for item in found):
         lines.append(f"  {wrong} pairs are not certified even where they are")
     order = sorted(found, key=lambda item: (item.lower, item.pair))

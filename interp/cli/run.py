@@ -12,13 +12,13 @@ from flint import fmpq
 
 from interp.cli.output import json_option, limit_options, print_result
 from interp.cli.progress import progress_bar, progress_options
-from interp.cli.reading import ReadOptions, reading_options
+from interp.cli.reading import ReadOptions, check_pair, reading_options
 from interp.datasets.read import load_dataset
 from interp.execution.approximate import approx_run, find_arithmetic
 from interp.transformers.ledger import decode_phases
 from proofs.__main__ import read_bytes, read_transformer
 from proofs.kernel.decode import decode_json, decode_tokens
-from proofs.kernel.errors import MalformedInput, UsageError
+from proofs.kernel.errors import InterpError, MalformedInput, UsageError
 from proofs.kernel.hardmax import apply_block
 from proofs.kernel.model import Transformer
 from proofs.kernel.rational import Limits, Row, coordinates_of, parse_rational, rational_text
@@ -79,16 +79,21 @@ def run(
 def _read_tokens(path: Path, pair: int | None, reading: ReadOptions, limits: Limits) -> list[Row]:
     if pair is not None:
         pairs = load_dataset(path, reading, limits).pairs
-        if pair >= len(pairs):
-            raise UsageError(f"there is no pair {pair}", "--pair", f"they are numbered from 0 to {len(pairs) - 1}")
+        check_pair(pair, len(pairs))
         return list(pairs[pair].input)
     if str(path).startswith("["):
         raise UsageError("tokens come from a file", "TOKENS", f"or from standard input: echo '{path}' | interp run T -")
     data = sys.stdin.buffer.read() if str(path) == "-" else read_bytes(path, limits)
-    record: Any = decode_json(data, str(path))
-    if isinstance(record, dict):
-        raise MalformedInput("expected a list of tokens", "$", "for a dataset say --pair J", file=str(path))
-    return list(decode_tokens(record, "$", limits))
+    try:
+        record: Any = decode_json(data, "$")
+        if isinstance(record, dict):
+            raise MalformedInput("expected a list of tokens", "$", "for a dataset say --pair J")
+        if not (rows := decode_tokens(record, "$", limits)):
+            raise MalformedInput("there is no token", "$")
+    except InterpError as error:
+        error.file = str(path)
+        raise
+    return list(rows)
 
 
 def _states(model: Transformer, rows: list[Row], arithmetic: str, temperature: fmpq, limits: Limits) -> Iterator[Any]:

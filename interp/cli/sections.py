@@ -1,10 +1,20 @@
-"""Untrusted. The overview of ``interp --help``: one line for every command, by what it is for."""
+"""Untrusted. The lists of commands: a line for each in ``interp --help``, by what it is for; a sentence in a group."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import click
+
+
+class SentenceGroup(click.Group):
+    """A group that lists every command with its whole first sentence."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the list, a sentence on as many lines as it takes."""
+        with formatter.section("Commands"):
+            names = self.list_commands(ctx)
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(limit=1000)) for name in names])
 
 
 class SectionedGroup(click.Group):

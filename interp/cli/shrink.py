@@ -12,9 +12,9 @@ import click
 from interp.audit.explain import explain_hardmax
 from interp.audit.shrink import find_refuted_pairs, is_refuted, take_pairs
 from interp.cli.claim import claim_options
-from interp.cli.output import json_option, leave, limit_options, print_result
+from interp.cli.output import json_option, leave, limit_options, output_option, print_result
 from interp.cli.progress import progress_options, step_spinner
-from interp.cli.reading import ReadOptions, reading_options
+from interp.cli.reading import ReadOptions, check_pair, reading_options
 from interp.datasets.encode import encode_dataset_json, encode_dataset_lines
 from interp.datasets.read import load_dataset
 from interp.files.write import write_file
@@ -32,7 +32,7 @@ ENCODERS = {".json": encode_dataset_json, ".jsonl": encode_dataset_lines}
 @click.command()
 @click.argument("transformer", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The dataset to write (.json(l)).")
+@output_option("The dataset to write (.json(l)).")
 @click.option("--pair", type=click.IntRange(min=0), help="Keep this pair (from 0). Default: the first refuted one.")
 @click.option("--all", "everything", is_flag=True, help="Keep every refuted pair instead of one.")
 @claim_options
@@ -63,8 +63,8 @@ def shrink(
     dataset, model = load_dataset(data, reading, limits), read_transformer(transformer, limits)
     claim = options.claim(dataset)
     ask = partial(check, transformer=model, claim=claim, limits=limits, passes=choose_passes(False))
-    if pair is not None and pair >= len(dataset.pairs):
-        raise UsageError(f"pair {pair} of {len(dataset.pairs)}", "--pair")
+    if pair is not None:
+        check_pair(pair, len(dataset.pairs))
     with step_spinner("shrink") as announce:
         announce("checking all pairs" if pair is None else f"checking pair {pair}")
         whole = ask(dataset if pair is None else take_pairs(dataset, [pair]))
@@ -76,7 +76,7 @@ def shrink(
         print_result(render_verdict(whole, str(transformer)), verdict_record(whole) | {"written": None}, as_json)
         leave(whole.status)
     if not is_refuted(whole):
-        failed = "; ".join(f"{item.name} {item.detail}" for item in whole.failed)
+        failed = "; ".join(f"{item.name}: {item.detail}" for item in whole.failed)
         raise UsageError(f"no pair is refuted: {failed}", hint="a smaller dataset says no more about this")
     with step_spinner("shrink") as announce:
         announce("looking for refuted pairs")

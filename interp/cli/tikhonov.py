@@ -10,15 +10,15 @@ import click
 from flint import fmpq
 
 from interp.api import save_transformer
-from interp.cli.output import json_option, limit_options, print_result, render_table
+from interp.cli.output import json_option, limit_options, output_option, print_result, render_table
 from interp.cli.progress import progress_options, step_spinner
 from interp.cli.reading import ReadOptions, reading_options
 from interp.datasets.read import load_dataset
 from interp.files.write import write_file
-from interp.functional_gd.training import load_torch
+from interp.optional import load_matplotlib, load_optional
 from interp.tikhonov.experiment import run_experiment
 from interp.tikhonov.model import Architecture
-from interp.tikhonov.report import COLUMNS, describe, draw, list_rows, load_pyplot, make_record
+from interp.tikhonov.report import COLUMNS, describe, draw, list_rows, make_record
 from interp.tikhonov.training import Schedule
 from interp.tikhonov.yardstick import find_interpolant, place_interpolant
 from proofs.__main__ import read_transformer
@@ -44,7 +44,7 @@ PATH = click.Path(path_type=Path)
 @click.option("--width", type=click.IntRange(min=1), default=DEFAULT_MAX_WIDTH, show_default=True)
 @click.option("--temperature", "tau_text", default="1", show_default=True, help="Of the softmax, positive.")
 @click.option("--interpolant", type=PATH, help="A transformer file. Default: the construction of the smallest norm.")
-@click.option("-o", "--output", type=PATH, help="The results, a JSON file.")
+@output_option("The results, a JSON file.", required=False)
 @click.option("--plot", type=PATH, help="A drawing, an SVG file.")
 @click.option("--save", type=PATH, help="A folder for the weights of each run, as transformer files.")
 @reading_options
@@ -80,9 +80,9 @@ def tikhonov(
     tau = parse_rational(tau_text, "--temperature", limits)
     if tau <= 0:
         raise UsageError(f"temperature {tau_text}", "--temperature", "it must be positive")
-    load_torch()
+    load_optional("torch")
     if plot is not None:
-        load_pyplot()
+        load_matplotlib()
     dataset = load_dataset(data, reading, limits)
     with step_spinner("tikhonov") as announce:
         announce("interpolant")

@@ -12,7 +12,7 @@ from interp.datasets.encode import encode_dataset_json, encode_dataset_lines
 from interp.datasets.npz import encode_dataset_npz
 from interp.datasets.options import PLAIN, ReadOptions
 from interp.datasets.read import SUFFIXES, decode_draft, load_dataset
-from interp.files.write import write_file
+from interp.files.write import refuse_to_replace, write_file
 from proofs.kernel.errors import InternalFault, UsageError
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 from proofs.kernel.statement import Dataset
@@ -35,8 +35,7 @@ def convert_dataset(
     suffix = target.suffix.lower()
     if suffix not in ENCODERS:
         raise UsageError(f"no writer for {suffix!r}", hint=f"write {', '.join(ENCODERS)}", file=str(target))
-    if target.exists() and Path(source).exists() and target.samefile(source):
-        raise UsageError("this is the file that is read", hint="write to another file", file=str(target))
+    refuse_to_replace(target, Path(source))
     dataset = load_dataset(source, options, limits)
     data = ENCODERS[suffix](dataset)
     if decode_draft(data, SUFFIXES[suffix], PLAIN, limits).to_dataset().digest != dataset.digest:

@@ -5,7 +5,6 @@ Formats: docs/reference/datasets.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,8 +19,8 @@ from interp.datasets.scan import scan_json
 from interp.datasets.tasks import make_pairs
 from interp.datasets.timeseries import read_ts
 from interp.datasets.violation import Violation
-from proofs.__main__ import read_bytes
-from proofs.kernel.decode import TRANSFORMER_FORMAT, decode_dataset, is_lines
+from proofs.__main__ import check_kind, read_bytes, read_head
+from proofs.kernel.decode import decode_dataset, is_lines
 from proofs.kernel.errors import InterpError, LimitReached, MalformedInput, UsageError
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 from proofs.kernel.statement import Dataset
@@ -65,15 +64,16 @@ def is_kernel_format(path: Path | str, options: ReadOptions = PLAIN) -> bool:
     """
     if options != PLAIN:
         return False
-    file = resolve(path)
-    refuse_transformer(file)
-    if kind := SUFFIXES.get(file.suffix.lower()):
-        return kind == "json"
-    try:
-        with file.open("rb") as stream:
-            return _find_kind(stream.read(1024)) == "json"
-    except OSError:
-        return False
+    with _named(path):
+        file = resolve(path)
+        try:
+            head = read_head(file) if file.is_file() else b""
+        except OSError:
+            head = b""
+        if not head:
+            return False  # whoever reads the file says what is wrong
+        check_kind(head, "dataset")
+        return (SUFFIXES.get(file.suffix.lower()) or _find_kind(head)) == "json"
 
 
 def load_draft(path: Path | str, options: ReadOptions = PLAIN, limits: Limits = DEFAULT_LIMITS) -> Draft:
@@ -83,20 +83,9 @@ def load_draft(path: Path | str, options: ReadOptions = PLAIN, limits: Limits = 
     """
     with _named(path):
         file = resolve(path)
-        refuse_transformer(file)
         data = read_bytes(file, limits)
+        check_kind(data[:1024], "dataset")
         return decode_draft(data, _find_format(file, data), options, limits)
-
-
-def refuse_transformer(file: Path) -> None:
-    """Raises MalformedInput for a transformer in JSON lines: the arguments of a command were given in another order."""
-    try:
-        with file.open("rb") as stream:
-            head = stream.read(1024)
-    except OSError:
-        return  # whoever reads the file says what is wrong
-    if re.match(rb'\s*\{\s*"format"\s*:\s*"' + TRANSFORMER_FORMAT.encode() + b'"', head):
-        raise MalformedInput("a transformer where a dataset is expected", hint="the dataset comes last", file=str(file))
 
 
 def decode_draft(data: bytes, kind: str, options: ReadOptions = PLAIN, limits: Limits = DEFAULT_LIMITS) -> Draft:

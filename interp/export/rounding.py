@@ -9,7 +9,7 @@ import numpy as np
 from flint import fmpq
 
 from interp.export.state import ExactState
-from proofs.kernel.errors import UsageError
+from proofs.kernel.errors import MalformedInput, UsageError
 from proofs.kernel.rational import short_decimal
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.floating]]
@@ -56,6 +56,14 @@ def round_nearest(value: fmpq, target: FloatFormat) -> float:
     return math.copysign(math.ldexp(quotient, shift), 1 if value > 0 else -1)
 
 
+def exact_rational(value: float) -> fmpq:
+    """The dyadic rational that a float is. Raises: MalformedInput for infinities and NaN."""
+    try:
+        return fmpq(*value.as_integer_ratio())
+    except (OverflowError, ValueError) as error:
+        raise MalformedInput(f"{value} is not a number") from error
+
+
 @dataclass(frozen=True, slots=True)
 class RoundingReport:
     """How many weights are not floats, and the largest relative error among them with its place."""
@@ -85,7 +93,7 @@ def round_state(state: ExactState, target: FloatFormat) -> tuple[dict[str, Array
                 path = tensor.place(name, index)
                 raise UsageError(f"{short_decimal(value)} overflows {target.name}", path, hint) from error
             floats.append(nearest)
-            difference = abs(fmpq(*nearest.as_integer_ratio()) - value)
+            difference = abs(exact_rational(nearest) - value)
             if difference != 0:
                 rounded += 1
                 if difference / abs(value) > worst:

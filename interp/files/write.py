@@ -48,6 +48,13 @@ def replace_file(path: Path, check: Callable[[Path], None] = lambda temporary: N
         raise UsageError(f"cannot be written: {error.strerror}", hint=hint, file=str(path)) from error
 
 
+def refuse_to_replace(target: Path, *given: Path | None) -> None:
+    """Raises UsageError if the file to write is one of the files that were given."""
+    for other in given:
+        if other is not None and other.exists() and target.exists() and target.samefile(other):
+            raise UsageError("this is the file that is read", hint="write to another file", file=str(target))
+
+
 def _remove_leftovers(path: Path) -> None:
     """Temporary files that a killed run left for this target; a recent one may belong to a run that still writes."""
     for old in path.parent.glob(f".{glob.escape(path.name)}.*.part"):

@@ -28,11 +28,6 @@ class Training:
     rhos: tuple[float, ...]
 
 
-def load_torch() -> Any:
-    """The module. Raises: UsageError without it."""
-    return load_optional("torch")
-
-
 def approx_forward(torch: Any, activation: str, X: Any, labels: Any, weights: dict[str, Any]) -> Any:
     """Predictions for tasks x (n+1) x d covariates and tasks x n labels."""
     n = X.shape[1] - 1
@@ -76,7 +71,7 @@ def train(
     seed: int = 0,
 ) -> Training:
     """Adam on the mean squared loss from random matrices; ``train_values`` also trains the A_l (theorem 2)."""
-    torch = load_torch()
+    torch = load_optional("torch")
     generator = torch.Generator().manual_seed(seed)
 
     def random(*shape: int) -> Any:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from flint import fmpq
 
+from interp.export.rounding import exact_rational
 from interp.export.safetensors_file import read_safetensors
 from interp.export.state import ExactState, ExactTensor
 from interp.files.npz import Array, decode_array, open_members
@@ -71,7 +71,9 @@ def _exact(name: str, array: Array) -> ExactTensor:
     tensor = ExactTensor(array.shape, ())
     values = []
     for index, value in enumerate(array.ravel().tolist()):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise MalformedInput(f"{value} is not a number", tensor.place(name, index))
-        values.append(fmpq(*value.as_integer_ratio()))
+        try:
+            values.append(exact_rational(value))
+        except MalformedInput as error:
+            error.path = tensor.place(name, index)
+            raise
     return ExactTensor(array.shape, values)

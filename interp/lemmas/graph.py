@@ -1,7 +1,8 @@
-"""Untrusted. The dependency graph of the lemmas, coloured by the kind of their proofs."""
+"""Untrusted. The dependency graph of the lemmas, coloured by the kind of their proofs; drawn by graphviz."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import networkx as nx
@@ -11,7 +12,11 @@ from proofs.kernel.errors import UsageError
 from proofs.lemmas import KINDS, LEMMAS
 
 COLOURS = {"coq": "#009E73", "symbolic": "#56B4E9", "written": "#E69F00"}  # safe for colour-blind readers
-FORMATS = (".svg", ".pdf", ".png")
+FORMATS = (".dot", ".svg", ".pdf", ".png")
+STYLE = """graph [rankdir=LR ranksep=0.7 nodesep=0.1 fontname="sans-serif" fontsize=12
+labelloc=t labeljust=l bgcolor=white];
+node [shape=box style="filled,rounded" fontname="sans-serif" fontsize=12 margin="0.10,0.04" height=0.28 penwidth=0];
+edge [color="#777777" arrowsize=0.6];"""
 
 
 def build_graph() -> nx.DiGraph[str]:
@@ -24,52 +29,25 @@ def build_graph() -> nx.DiGraph[str]:
 
 
 def draw_graph(path: Path) -> None:
-    """Writes the graph as .dot, or draws it as .svg, .pdf or .png (extra ``plot``). Raises: UsageError."""
-    if path.suffix == ".dot":
-        write_file(path, _encode_dot().encode())
-        return
+    """Writes the graph as .dot, or draws it as .svg, .pdf or .png. Raises: UsageError, also without graphviz."""
     if path.suffix not in FORMATS:
-        raise UsageError(f"format {path.suffix!r}", "--graph", f"one of .dot, {', '.join(FORMATS)}")
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise UsageError(
-            "matplotlib is missing", "--graph", "pip install 'exact-interp[plot]', or write .dot"
-        ) from error
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+        raise UsageError(f"format {path.suffix!r}", "--graph", f"one of {', '.join(FORMATS)}")
+    content = encode_dot().encode()
+    if path.suffix != ".dot":
+        try:
+            command = ["dot", f"-T{path.suffix[1:]}"]
+            content = subprocess.run(command, input=content, capture_output=True, check=True).stdout
+        except FileNotFoundError as error:
+            hint = "install graphviz, or write .dot"
+            raise UsageError("the program dot is not installed", "--graph", hint) from error
+    write_file(path, content)
 
+
+def encode_dot() -> str:
+    """The graph in the language of graphviz, an arrow from each lemma to those that it uses."""
     graph = build_graph()
-    places = _place_layers(graph)
-    figure, axes = plt.subplots(figsize=(11, 6), layout="constrained")
-    colours = [COLOURS[LEMMAS[name].kind] for name in graph]
-    nx.draw_networkx_edges(graph, places, ax=axes, edge_color="0.6", node_size=500, arrowsize=11)
-    nx.draw_networkx_nodes(graph, places, ax=axes, node_color=colours, node_size=500, edgecolors="white")
-    nx.draw_networkx_labels(graph, {name: (x, y - 0.24) for name, (x, y) in places.items()}, ax=axes, font_size=9)
-    for kind, colour in COLOURS.items():
-        axes.plot([], [], "o", color=colour, ms=10, label=KINDS[kind])
-    axes.legend(frameon=False, loc="upper left")
-    axes.set_axis_off()
-    with path.open("wb") as stream:
-        figure.savefig(stream, format=path.suffix[1:])
-    plt.close(figure)
-
-
-def _place_layers(graph: nx.DiGraph[str]) -> dict[str, tuple[float, float]]:
-    """What uses nothing at the bottom, everything else one row above what it uses; rows are centred."""
-    level: dict[str, int] = {}
-    for name in reversed(list(nx.topological_sort(graph))):
-        level[name] = 1 + max((level[other] for other in graph.successors(name)), default=-1)
-    places = {}
-    for row in range(max(level.values()) + 1):
-        names = [name for name in graph if level[name] == row]
-        for k, name in enumerate(names):
-            places[name] = (1.6 * (k - (len(names) - 1) / 2), float(row))
-    return places
-
-
-def _encode_dot() -> str:
-    lines = ["digraph lemmas {", "  rankdir=BT; node [style=filled, fontname=sans];"]
-    lines += [f'  "{lemma.name}" [fillcolor="{COLOURS[lemma.kind]}"];' for lemma in LEMMAS.values()]
-    lines += [f'  "{lemma.name}" -> "{other}";' for lemma in LEMMAS.values() for other in lemma.depends]
-    return "\n".join([*lines, "}"]) + "\n"
+    legend = " &nbsp; ".join(f'<font color="{COLOURS[kind]}">&#9632;</font> {words}' for kind, words in KINDS.items())
+    lines = ["digraph lemmas {", STYLE, f"label=<{legend}>;"]
+    lines += [f'"{name}" [fillcolor="{COLOURS[kind]}"];' for name, kind in graph.nodes(data="kind")]
+    lines += [f'"{a}" -> "{b}";' for a, b in graph.edges]
+    return "\n".join([*lines, "}", ""])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interp.constructions.catalogue import CONSTRUCTIONS, HARDMAX, SOFTMAX, Construction, run_construction
-from interp.optional import load_optional
+from interp.optional import load_matplotlib, make_figure
 from interp.pictures.axes import Axis, make_axes
 from interp.pictures.colours import BLUE, GREY, PALETTE, PINK, RED
 from interp.pictures.motion import Motion, follow, spread
@@ -166,7 +166,7 @@ def draw_counts(task: Task) -> Drawn:
     own = CONSTRUCTIONS.get(str(transformer.header.get("construction")))
     constructions = list(dict.fromkeys([HARDMAX.name, SOFTMAX.name, *([own.name] if own else [])]))
     x = [part.num_outputs for part in parts]
-    figure = _figure(0.55 * WIDTH, 2.8)
+    figure = make_figure(0.55 * WIDTH, 2.8)
     subplot = figure.subplots()
     lines: list[tuple[str, str, str, Callable[[Dataset], int]]] = [
         ("--", RED, "theorem 1.6: 2M + 2N + 1", lambda part: count_hardmax_bound(part.num_pairs, part.num_outputs)),
@@ -205,7 +205,7 @@ def draw_bits(task: Task) -> Drawn:
     bits = [count_block(block, transformer.dimension).max_bits for block in transformer.blocks]
     if not bits:
         raise UsageError("there is nothing to draw", hint="the transformer has no blocks")
-    figure = _figure(WIDTH, 2.4)
+    figure = make_figure(WIDTH, 2.4)
     subplot = figure.subplots()
     subplot.bar(range(1, len(bits) + 1), bits, width=1.0, color=BLUE, label="largest weight of the block")
     frames = [frame for frame in motion.frames if frame.layer == "block"]
@@ -235,15 +235,5 @@ def _subplots(count: int) -> tuple[Any, list[Any]]:
     """Panels in rows of at most three."""
     columns = min(count, 3)
     rows = -(-count // columns)
-    figure = _figure(WIDTH * columns / 3, 2.3 * rows)
+    figure = make_figure(WIDTH * columns / 3, 2.3 * rows)
     return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(count)]
-
-
-def load_matplotlib() -> Any:
-    """matplotlib. Raises: UsageError without it."""
-    return load_optional("matplotlib", "exact-interp[plot]")
-
-
-def _figure(width: float, height: float) -> Any:
-    load_matplotlib()
-    return load_optional("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")

@@ -8,12 +8,13 @@ Shapes: eta, rho (L,); W (L, d, w); U (L, w, d); b (L, w); A, V (L, d, d).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from flint import fmpq, fmpq_mat
 
+from interp.export.rounding import exact_rational
 from interp.norm.squares import sum_squares
 from proofs.kernel.errors import MalformedInput, UsageError
 from proofs.kernel.model import (
@@ -73,23 +74,20 @@ def dense_norm(transformer: Transformer) -> fmpq:
     return sum_squares(transformer, "dense")
 
 
-def exact_rational(value: float) -> fmpq:
-    """The dyadic rational that a double is. Raises: MalformedInput for infinities and NaN."""
-    try:
-        fraction = Fraction(value)
-    except (OverflowError, ValueError) as error:
-        raise MalformedInput(f"a weight is {value}", hint="training diverged: lower the learning rate") from error
-    return fmpq(fraction.numerator, fraction.denominator)
-
-
 def transformer_of(weights: Weights, dimension: int) -> Transformer:
     """The transformer whose weights are exactly these doubles. Raises: MalformedInput."""
-    blocks = []
+    try:
+        return Transformer(dimension, tuple(_blocks(weights)))
+    except MalformedInput as error:
+        error.hint = "training diverged: lower the learning rate"
+        raise
+
+
+def _blocks(weights: Weights) -> Iterator[Block]:
     for eta, W, U, b, rho, A, V in zip(*(weights[n] for n in ("eta", "W", "U", "b", "rho", "A", "V")), strict=True):
         layer = FeedForward(exact_rational(eta), _matrix(W), _matrix(U), _matrix([[x] for x in b]))
         attention = SelfAttention(exact_rational(rho), *(SquareMatrix(dense=_matrix(rows)) for rows in (A, V)))
-        blocks.append(Block(layer, attention))
-    return Transformer(dimension, tuple(blocks))
+        yield Block(layer, attention)
 
 
 def _matrix(rows: list[list[float]]) -> fmpq_mat:

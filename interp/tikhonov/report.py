@@ -8,11 +8,11 @@ from typing import Any
 from flint import fmpq
 
 from interp.execution.distance import Enclosure
+from interp.optional import load_matplotlib, make_figure
 from interp.tikhonov.experiment import Experiment, Measured
 from interp.tikhonov.loss import exactly
 from interp.tikhonov.training import Run
 from interp.tikhonov.yardstick import MEANING
-from proofs.kernel.errors import UsageError
 from proofs.kernel.rational import parse_rational, rational_text, short_decimal
 
 FORMAT = "interp-tikhonov/1"
@@ -141,36 +141,23 @@ def describe(experiment: Experiment) -> tuple[str, str]:
     return head, tail
 
 
-def load_pyplot() -> Any:
-    """matplotlib.pyplot, drawing into files only. Raises: UsageError without it."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise UsageError("matplotlib is missing", "--plot", "pip install 'exact-interp[plot]'") from error
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
-
-
 def draw(record: dict[str, Any]) -> bytes:
     """SVG of a record: for each eps J against epochs with the threshold, and minimal J against eps with slope 1.
 
     Raises: UsageError without matplotlib.
     """
-    plt = load_pyplot()
     groups: dict[float, list[dict[str, Any]]] = {}
     for run in record["runs"]:
         groups.setdefault(_float(run["eps"]), []).append(run)
-    with plt.rc_context({"svg.hashsalt": "interp", "font.size": 9}):
+    with load_matplotlib().rc_context({"svg.hashsalt": "interp", "font.size": 9}):
         columns = len(groups) + 1
-        figure, panels = plt.subplots(1, columns, figsize=(2.9 * columns, 2.9), layout="constrained", squeeze=False)
-        for axes, eps in zip(panels[0], sorted(groups, reverse=True), strict=False):
+        figure = make_figure(2.9 * columns, 2.9)
+        panels = [figure.add_subplot(1, columns, k + 1) for k in range(columns)]
+        for axes, eps in zip(panels, sorted(groups, reverse=True), strict=False):
             _draw_histories(axes, eps, groups[eps])
-        _draw_minima(panels[0][-1], record, groups)
+        _draw_minima(panels[-1], record, groups)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-        plt.close(figure)
     return buffer.getvalue()
 
 

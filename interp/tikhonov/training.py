@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interp.functional_gd.training import load_torch
+from interp.optional import load_optional
 from interp.tikhonov.model import Architecture, Weights
 from proofs.kernel.errors import UsageError
 from proofs.kernel.rational import Row
@@ -125,7 +125,7 @@ def train(
     It starts at random weights of the seed, or at ``start``.
     Raises: UsageError without torch, when numbers are out of range, or when J is no number from the start.
     """
-    torch = load_torch()
+    torch = load_optional("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # sums in one order, whatever the machine
     try:

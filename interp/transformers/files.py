@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from interp.files.write import replace_file
+from interp.files.write import refuse_to_replace, replace_file
 from interp.transformers.arrays import write_arrays
 from interp.transformers.encode import make_header, write_lines
 from interp.transformers.ledger import Phase, decode_phases
 from proofs.__main__ import read_transformer
 from proofs.kernel.decode import decode_json
-from proofs.kernel.errors import InternalFault, InterpError, UsageError
+from proofs.kernel.errors import InternalFault, InterpError
 from proofs.kernel.model import Transformer
 from proofs.kernel.rational import DEFAULT_LIMITS, Limits
 
@@ -40,8 +40,7 @@ def convert_transformer(source: Path, target: Path, limits: Limits = DEFAULT_LIM
 
     Raises: MalformedInput, LimitReached, UsageError.
     """
-    if target.exists() and source.exists() and target.samefile(source):
-        raise UsageError("this is the file that is read", hint="write to another file", file=str(target))
+    refuse_to_replace(target, source)
     transformer = read_transformer(source, limits)
     return transformer, write_transformer(transformer, target, limits)
 

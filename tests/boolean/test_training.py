@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from flint import arb, fmpq
 
-from interp.boolean.training import Settings, _initial_weights, approx_values, exact_number, read_back, train_encoder
+from interp.boolean.training import Settings, _initial_weights, approx_values, read_back, train_encoder
+from interp.export.rounding import exact_rational
 from proofs.boolean.check import Claim, check_encoder
 from proofs.boolean.enclosure import BallEncoder
 from proofs.kernel.errors import Status
@@ -24,7 +25,7 @@ def test_the_encoder_is_the_model(torch):
     values = approx_values(torch, weights, SMALL, strings).tolist()
     balls = BallEncoder(read_back(weights, SMALL, 3, ""), 3, 128)
     for t, value in enumerate(values):
-        assert abs(balls.run(t) - arb(exact_number(value))) < fmpq(1, 10**4)
+        assert abs(balls.run(t) - arb(exact_rational(value))) < fmpq(1, 10**4)
 
 
 def test_a_trained_encoder_is_certified(torch):

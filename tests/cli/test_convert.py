@@ -43,6 +43,21 @@ def test_every_command_says_the_same_of_both_forms(files, tmp_path, capsys):
             assert texts[0] == texts[1], arguments
 
 
+@pytest.mark.parametrize(("kind", "name"), [("numpy", "m.npz"), ("safetensors", "m.safetensors"), ("smt", "m.smt2")])
+def test_both_forms_are_exported_alike(files, tmp_path, kind, name):
+    if kind == "safetensors":
+        pytest.importorskip("safetensors", reason="safetensors is not installed: pip install exact-interp[test]")
+    data, lines, arrays = files
+    written = []
+    for file, folder in ((lines, tmp_path / "of_lines"), (arrays, tmp_path / "of_arrays")):
+        folder.mkdir()
+        target = folder / ("m.py" if kind == "numpy" else name)
+        asked = [file, *([data] if kind == "smt" else []), "-o", target, "--to", kind]
+        assert run_command(["export", *map(str, asked)]) == 0
+        written.append((folder / name).read_bytes())
+    assert written[0] == written[1]
+
+
 def test_conversion_both_ways_gives_the_same_bytes(files, tmp_path, capsys):
     _, lines, arrays = files
     there, back = tmp_path / "there.npz", tmp_path / "back.jsonl"

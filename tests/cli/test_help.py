@@ -51,6 +51,14 @@ def test_a_command_of_no_section_is_listed_too(capsys):
         del cli.commands["stray"]
 
 
+@pytest.mark.parametrize("group", ["dataset", "import", "fgd", "boolean"])
+def test_groups_list_whole_sentences(capsys, group):
+    assert run_command([group, "--help"]) == 0
+    listed = capsys.readouterr().out.split("Commands:")[1]
+    assert "..." not in listed
+    assert all(f"  {name} " in listed for name in cli.commands[group].commands)
+
+
 @pytest.mark.parametrize(("shell", "word"), [("zsh", "#compdef interp"), ("fish", "complete --no-files")])
 def test_completion_scripts(capsys, shell, word):
     assert run_command(["completion", shell]) == 0

@@ -94,7 +94,7 @@ def test_nothing_is_written_without_a_refuted_pair(files, capsys):
     assert run_command(shrink) == 3
     assert "nothing to shrink" in capsys.readouterr().out
     assert run_command(["shrink", "wide.jsonl", "good.json", "-o", "S.json", "--max-blocks", "2"]) == 2
-    assert "no pair is refuted: blocks 3 > 2" in capsys.readouterr().err
+    assert "no pair is refuted: blocks: 3 > 2" in capsys.readouterr().err
     (files / "other.jsonl").write_bytes(transformer_bytes(3, []))
     assert run_command(["shrink", "other.jsonl", "good.json", "-o", "S.json"]) == 2
     assert run_command(["shrink", "T.jsonl", "missing.json", "-o", "S.json"]) == 12

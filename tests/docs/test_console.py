@@ -1,4 +1,4 @@
-"""The runner of console blocks must be able to fail; then every page of the tutorial is run."""
+"""The runner of console blocks must be able to fail; then the tutorial and the page about datasets are run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from tests.docs.console import Command, matches, read_page, run_commands
 
-TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [*sorted((DOCS / "tutorial").glob("*.md")), DOCS / "reference" / "datasets.md"]
 
 PAGE = """
 ```text title="a.txt"
@@ -62,8 +63,8 @@ def test_commands_are_run_in_one_shell(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-@pytest.mark.parametrize("page", sorted(TUTORIAL.glob("*.md")), ids=lambda page: page.stem)
-def test_the_tutorial_is_true(page, tmp_path):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_are_true(page, tmp_path):
     files, commands = read_page(page.read_text())
     assert commands
     for name, content in files.items():

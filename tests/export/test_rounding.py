@@ -10,12 +10,25 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interp.export.rounding import FORMATS, round_nearest, round_state
+from interp.export.rounding import FORMATS, exact_rational, round_nearest, round_state
 from interp.export.state import ExactTensor
-from proofs.kernel.errors import UsageError
+from proofs.kernel.errors import MalformedInput, UsageError
 
 DOUBLE, SINGLE = FORMATS["float64"], FORMATS["float32"]
 exponents = st.integers(-1200, 1100)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_doubles_are_read_as_they_are(value):
+    exact = exact_rational(value)
+    assert int(exact.q).bit_count() == 1
+    assert int(exact.p) / int(exact.q) == value == round_nearest(exact, DOUBLE)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(MalformedInput, match=f"{value} is not a number"):
+        exact_rational(value)
 
 
 @given(st.integers(-(2**70), 2**70), st.integers(1, 2**70), exponents)

@@ -53,4 +53,4 @@ def test_training_lowers_the_loss_and_is_reproducible(torch):
 def test_without_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(UsageError, match="torch is not installed"):
-        training.load_torch()
+        training.train("linear", "linear", 1, False, updates=1, dimension=2, num_points=6, batch=1)
