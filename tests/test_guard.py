@@ -59,3 +59,9 @@ def test_ending_early_is_a_fault_whatever_the_code(code):
 
 def test_an_exception_is_a_fault():
     assert run_guarded(lambda: 1 // 0, BOUNDS).status is Status.FAULT
+
+
+def test_an_answer_with_another_exit_code_is_a_fault(monkeypatch):
+    end = os._exit
+    monkeypatch.setattr(os, "_exit", lambda code: end(3))
+    assert run_guarded(lambda: FINE, BOUNDS).status is Status.FAULT

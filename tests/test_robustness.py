@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from interp.api import build
 from interp.execution.radius import change, find_largest, find_radius
+from proofs.kernel.boxes import contains
 from proofs.kernel.check import squared_hausdorff
 from proofs.kernel.decode import decode_transformer
 from proofs.kernel.errors import MalformedInput, UsageError
 from proofs.kernel.hardmax import apply_block
 from proofs.kernel.rational import DEFAULT_LIMITS, row_of
 from proofs.kernel.statement import Pair, parse_temperatures
-from proofs.robustness import apply_layer, is_certified, widen
+from proofs.robustness import apply_layer, hardmax_mean, is_certified, widen
 from tests.strategies import datasets, feed_forwards, make_dataset, transformer_bytes, transformers
 
 ZERO = parse_temperatures("0")
@@ -141,3 +142,30 @@ def test_bisection_finds_the_largest_of_five_bits():
     assert find_largest(lambda radius: radius <= fmpq(100)) == 100
     assert find_largest(lambda radius: radius <= fmpq(101)) == 100
     assert find_largest(lambda radius: radius == 0) == 0
+
+
+def test_a_tie_at_the_edge_of_a_box_may_be_chosen():
+    class Table:
+        def differences(self, i):
+            return 0, [fmpq(0), fmpq(1)], [fmpq(0), fmpq(1)]
+
+        def hull(self, tokens):
+            return list(tokens)
+
+    assert hardmax_mean(Table(), 0) == [0, 1]
+
+
+@pytest.mark.parametrize("center", [fmpq(-99, 100), fmpq(-1, 3), fmpq(0), fmpq(1, 3), fmpq(99, 100)])
+def test_a_line_beside_a_unit_covers_both_ends_and_the_kink(center):
+    layer = (
+        decode_transformer(transformer_bytes(1, [{"ff": {"eta": 0, "W": [[1]], "U": [[1]], "b": [0]}}]))
+        .blocks[0]
+        .feed_forward
+    )
+    (box,) = apply_layer(layer, [widen(row_of([center]), fmpq(1))])
+    assert all(contains(box, row_of([max(x, fmpq(0))])) for x in (center - 1, fmpq(0), center + 1))
+
+
+def test_exactness_needs_every_target():
+    pair = Pair((row_of([fmpq(1)]),), (row_of([fmpq(1)]), row_of([fmpq(2)])))
+    assert not is_certified(decode_transformer(transformer_bytes(1, [])), pair, fmpq(0), ZERO, fmpq(0), DEFAULT_LIMITS)

@@ -65,6 +65,4 @@ def uncertain(values: Array, reach: Array, denominator: int) -> Array:
     """Rows (T,) in which a unit may change its sign: values (T, w) over the denominator, reached up to reach (T, w)."""
     known = np.isfinite(reach)
     limits = whole(np.where(known, reach, 0), denominator)
-    if values.dtype == object or limits.dtype == object:
-        values, limits = values.astype(object), limits.astype(object)
     return np.asarray(((values < limits) & (-values < limits) | ~known).any(axis=1))

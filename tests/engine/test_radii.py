@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from proofs.engine.attention import spread
 from proofs.engine.integers import integer_array
-from proofs.engine.radii import combine, uncertain, upper, whole
+from proofs.engine.radii import combine, raised, uncertain, upper, whole
 from proofs.engine.state import State
 from proofs.kernel.model import SquareMatrix
 from proofs.kernel.rational import DEFAULT_LIMITS
@@ -84,3 +84,29 @@ def test_sides_of_65_bits():
     state = State(numerators, 1, np.array([0, 2]), np.ones(2, dtype=np.int64), DEFAULT_LIMITS)
     [side, nothing] = spread(state, SquareMatrix(fmpq(1)), 0 * one, one, 0 * one)[0].tolist()
     assert (side >= 2**64 - 2, nothing) == (True, 0)
+
+
+def test_whole_numbers_are_integers_and_0_is_0():
+    for values, factor, expected in (
+        ([0.0, 1.5], 4, [0, 7]),
+        ([0.0, 2.0**62], 1, [0, 2**62]),
+        ([2.0**63], 1, [2**63]),
+        ([0.0, 0.5], 2**901, [0, 2**900]),
+    ):
+        found = whole(np.array(values), factor)
+        assert found.dtype == (np.int64 if max(expected) < 2**62 else object)
+        assert found.tolist() == expected
+
+
+def test_a_radius_that_overflows_is_infinite_without_a_word():
+    with np.errstate(all="raise"):
+        assert raised(np.array([1.7976931348623157e308]), 1, np.array([True])).tolist() == [np.inf]
+        assert whole(np.array([2.0**200]), 2**899).tolist() == [2**1099]
+
+
+def test_a_value_on_the_edge_of_what_is_reached_is_certain():
+    values, reach = integer_array([[5, 0], [-5, 0], [4, 0], [0, 0]]), np.array([[2.5, 0.0]] * 4)
+    assert uncertain(values, np.ceil(reach) - (reach > 0), 2).tolist() == [False, False, True, True]
+    large = integer_array([[2**70]])
+    assert uncertain(large, np.array([[2.0**60]]), 2**9).tolist() == [False]
+    assert uncertain(large, np.array([[2.0**60]]), 2**11).tolist() == [True]

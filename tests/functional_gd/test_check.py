@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interp.functional_gd.build import build_descent
 from proofs.functional_gd import check, descent, forward
 from proofs.functional_gd.check import Verdict, check_descent
-from proofs.functional_gd.model import Transformer, parse_activation
+from proofs.functional_gd.model import Transformer, parse_activation, scaled_identity
 from proofs.kernel.errors import LimitReached, Status
 from proofs.kernel.rational import Limits
 from tests.functional_gd import reference
@@ -167,6 +167,38 @@ def test_a_step_that_is_wrong_by_less_than_any_ball_is_refuted_by_the_identity()
         "layers": Status.REFUTED,
         "values": Status.VERIFIED,
     }
+
+
+@pytest.mark.parametrize("kernel", ["exp", "softmax"])
+def test_a_head_that_would_move_other_points_is_no_fault(kernel):
+    context = make_context([(1, 1), (2, 2)], (1, 2), (3, 1))
+    claim = claim_of(context, kernel, "1/8")
+    transformer = build_descent(context, claim)
+    still = changed(transformer, 0, A=fmpq_mat([[1, -1], [1, -1]]))  # A x_i = 0
+    assert check_descent(context, claim, still).status is Status.VERIFIED
+    moving = changed(transformer, 0, A=fmpq_mat([[0, fmpq(1, 2**5000)], [0, 0]]))  # by less than any ball
+    status = Status.REFUTED if kernel == "exp" else Status.UNDECIDED
+    assert statuses(check_descent(context, claim, moving))["layers"] is status
+
+
+def test_updates_of_a_point_that_cancel_are_no_fault():
+    context = make_context([(1, 0), (-1, 0)], (1, 2), (0, 1))
+    claim = claim_of(context, "exp", "1/8")
+    (head,) = build_descent(context, claim).layers[0]
+    mover = replace(head, B=head.B * 0, A=scaled_identity(2, fmpq(1)), rho=fmpq(0))  # adds e^0 (x_1 + x_2) = 0
+    assert check_descent(context, claim, Transformer(2, ((head, mover),))).status is Status.VERIFIED
+
+
+def test_a_wrong_layer_that_shows_for_other_labels_only_or_at_the_query_only():
+    context = make_context([(1, 0), (-1, 0)], (1, 1), (0, 1))
+    claim = claim_of(context, "exp", "1/8")
+    (head,) = build_descent(context, claim).layers[0]
+    spare = replace(head, activation=parse_activation("linear"), rho=fmpq(1))  # adds sum_i y_i <x_i, z>, here 0
+    at_query = replace(spare, C=fmpq_mat([[0, 1], [0, 0]]))
+    for wrong, place in ((spare, "point 0"), (at_query, "the query")):
+        verdict = check_descent(context, claim, Transformer(2, ((head, wrong),)))
+        assert statuses(verdict) == {"shape": Status.VERIFIED, "layers": Status.REFUTED, "values": Status.VERIFIED}
+        assert place in verdict.obligations[1].detail
 
 
 def test_zero_labels_do_not_hide_a_wrong_layer():

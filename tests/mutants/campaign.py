@@ -2,7 +2,7 @@
 
 Mutants are signed again (counts, digests and end record made consistent), so that they reach the semantics. A mutant
 may be accepted only if the independent evaluators confirm the claim: exact fractions at temperature 0, 400 digits at
-positive temperatures.
+positive temperatures. The engine must answer each as the kernel alone does: status, obligations to the letter, counts.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from interp.stages.clouds import make_cloud
 from interp.stages.tokens import TokenState
 from interp.transformers.encode import encode_transformer
 from interp.transformers.ledger import Ledger
-from proofs.kernel.check import check
+from proofs.engine.passes import ENGINE
+from proofs.kernel.check import DENSE, Passes, check
 from proofs.kernel.decode import decode_dataset, decode_transformer
 from proofs.kernel.errors import InterpError, Status, UsageError
 from proofs.kernel.model import Transformer
-from proofs.kernel.statement import Dataset, Pair, make_claim, parse_temperatures
+from proofs.kernel.statement import Claim, Dataset, Pair, make_claim, parse_temperatures
 from tests.reference import evaluator
 from tests.reference.softmax import interpolates_at
 from tests.strategies import (
@@ -218,18 +219,27 @@ def _with_pair(dataset: Dataset, index: int, pair: Pair) -> Dataset:
 
 
 def judge(subject: Subject, mutant: Mutant) -> str:
-    """The checker's word on a mutant: a status, or ``FALSE`` for an acceptance that the evaluators contradict."""
+    """The checker's word on a mutant: a status, ``FALSE`` for an acceptance that the evaluators contradict, or
+    ``APART`` where engine and kernel answer differently."""
     statement = decode_dataset(dataset_bytes(mutant.dataset))
     budgets = {"max_blocks": 100, "max_parameters": 10**4} | mutant.budgets
     mask, readout = subject.claimed
     claim = make_claim(statement, temperatures=subject.temperatures, mask=mask, readout=readout, **budgets)
-    try:
-        status = check(statement, decode_transformer(mutant.witness), claim).status
-    except InterpError as error:
-        return error.status.label
+    status, *reasons = ask(statement, mutant.witness, claim, DENSE)
+    if ask(statement, mutant.witness, claim, ENGINE) != (status, *reasons):
+        return "APART"
     if status is Status.VERIFIED and not confirmed(subject, mutant, budgets):
         return "FALSE"
     return "accepted, confirmed" if status is Status.VERIFIED else status.label
+
+
+def ask(statement: Dataset, witness: bytes, claim: Claim, passes: Passes) -> tuple[Status, object, object]:
+    """The status with obligations and counts, or with the words of a fault."""
+    try:
+        verdict = check(statement, decode_transformer(witness), claim, passes=passes)
+    except InterpError as error:
+        return error.status, str(error), None
+    return verdict.status, verdict.obligations, verdict.counts
 
 
 def confirmed(subject: Subject, mutant: Mutant, budgets: dict[str, int]) -> bool:
@@ -279,15 +289,15 @@ def run_campaign(fraction: float = 1.0, seed: int = 0) -> dict[str, Counter[str]
 
 
 def main(fraction: float) -> int:
-    """Prints the table; exits with 1 mutant accepted wrongly or an unchanged witness refused as failures."""
+    """Prints the table; 3 if a mutant is accepted wrongly, two passes disagree or an unchanged witness is refused."""
     table = run_campaign(fraction)
-    columns = ["accepted, confirmed", "refuted", "undecided", "malformed input", "FALSE"]
+    columns = ["accepted, confirmed", "refuted", "undecided", "malformed input", "FALSE", "APART"]
     print("| changed | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
     for kind in sorted(table):
         print(f"| {kind} | " + " | ".join(str(table[kind][column]) for column in columns) + " |")
     total = sum(table.values(), Counter())
     print("| **all** | " + " | ".join(str(total[column]) for column in columns) + " |")
-    return 0 if total["FALSE"] == 0 and set(table["unchanged"]) == {"accepted, confirmed"} else 3
+    return 0 if total["FALSE"] == total["APART"] == 0 and set(table["unchanged"]) == {"accepted, confirmed"} else 3
 
 
 if __name__ == "__main__":

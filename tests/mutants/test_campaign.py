@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
 
 from interp.constructions.catalogue import CONSTRUCTIONS
+from proofs.engine.passes import ENGINE
+from proofs.kernel.errors import Status
 from tests.mutants import campaign
 
 
@@ -16,18 +20,24 @@ def test_no_mutant_is_accepted_wrongly():
     table = campaign.run_campaign(fraction=0.05, seed=1)
     total = sum(table.values(), Counter())
     assert set(table["unchanged"]) == {"accepted, confirmed"}
-    assert total["FALSE"] == 0
+    assert total["FALSE"] == total["APART"] == 0
     assert total["refuted"] > total["accepted, confirmed"]
     assert total.total() > 200
 
 
 def test_the_campaign_finds_a_checker_that_accepts_everything(monkeypatch):
-    def accept(dataset, transformer, claim):
-        class Verdict:
-            status = campaign.Status.VERIFIED
-
-        return Verdict
-
-    monkeypatch.setattr(campaign, "check", accept)
+    accepted = SimpleNamespace(status=Status.VERIFIED, obligations=(), counts=None)
+    monkeypatch.setattr(campaign, "check", lambda *asked, passes: accepted)
     table = campaign.run_campaign(fraction=0.01, seed=2)
     assert sum(table.values(), Counter())["FALSE"] > 10
+
+
+def test_the_campaign_finds_an_engine_that_refutes_with_another_word(monkeypatch):
+    def hardmax(*asked):
+        obligation, parts = ENGINE.hardmax(*asked)
+        return replace(obligation, detail=obligation.detail + "."), parts
+
+    monkeypatch.setattr(campaign, "ENGINE", replace(ENGINE, hardmax=hardmax))
+    subject = next(campaign.list_subjects())
+    mutants = (mutant for mutant in campaign.list_mutants(subject) if mutant.kind != "header")
+    assert campaign.judge(subject, next(mutants)) == "APART"
