@@ -31,12 +31,12 @@ class BallEncoder:
             bits = [string >> (self.bits - 1 - i) & 1 for i in range(self.bits)]
             tokens = [options[x] for options, x in zip(self.tokens, [*bits, 0], strict=True)]
             for k, (block, matrices) in enumerate(self.blocks):
-                tokens = self.apply(block, matrices, tokens, last=k == len(self.blocks) - 1)
+                tokens = self.apply(block, matrices, tokens, last=not any(b.heads for b, _ in self.blocks[k + 1 :]))
             pairs = zip(self.encoder.w, tokens[-1], strict=True)
             return sum((arb(a) * b for a, b in pairs), arb(self.encoder.omega))
 
     def apply(self, block: Block, matrices: dict[str, Any], tokens: list[Balls], last: bool) -> list[Balls]:
-        """One block; of the last one only the end token."""
+        """One block; of the ``last`` that has heads and those after it only the end token."""
         asking = tokens[-1:] if last else tokens
         Y, X = (arb_mat(len(rows), len(rows[0]), [x for row in rows for x in row]) for rows in (tokens, asking))
         result = X

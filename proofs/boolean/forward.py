@@ -35,7 +35,7 @@ class FloatBlock:
             self.b1, self.b2 = nearest_array(block.mlp.b1), nearest_array(block.mlp.b2)
 
     def apply(self, y: Running, last: bool) -> Running:
-        """One block; of the last one only the end token, ... x 1 x D."""
+        """One block; of the ``last`` that has heads and those after it only the end token, ... x 1 x D."""
         asking = y[..., -1:, :] if last else y
         result = asking
         for (Q, K, V), scale_squared in self.heads:
@@ -77,5 +77,5 @@ class FloatEncoder:
                 columns.append([np.stack([getattr(o, part) for o in options])[chosen] for part in ("value", "error")])
             y = Running(*(np.stack(parts, axis=1) for parts in zip(*columns, strict=True)))
             for k, block in enumerate(self.blocks):
-                y = block.apply(y, last=k == len(self.blocks) - 1)
+                y = block.apply(y, last=not any(b.heads for b in self.blocks[k + 1 :]))
             return multiply(y[:, -1, :], self.w, self.omega)[:, 0]

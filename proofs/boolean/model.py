@@ -10,7 +10,7 @@ the heads (there may be none):
     y_i <- LN(y_i)                                          norm
 
 LN(y) = gain * (y - mean) / sqrt(variance + epsilon) + bias, the variance being the mean of squares. The encoder's value
-is T(x) = <w, y_n> + omega, and of the last block only token n is computed: T depends on no other.
+is T(x) = <w, y_n> + omega, and from the last block with heads on only token n is computed: T depends on no other.
 """
 
 from __future__ import annotations

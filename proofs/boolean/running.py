@@ -149,7 +149,8 @@ def scores(q: Running, k: Running, scale_squared: fmpq) -> Running:
     value = (q.value @ turned) * scale
     error = (q.error * (1 + 4 * UNIT) + g * np.abs(q.value)) @ size
     error += np.abs(q.value) @ np.swapaxes(k.error, -1, -2)
-    return Running(value, bound((error * (1 + 4 * UNIT)) * scale + 4 * UNIT * np.abs(value)))
+    # the inner bound: what has underflowed before grows with the scale
+    return Running(value, bound(bound(error * (1 + 4 * UNIT)) * scale + 4 * UNIT * np.abs(value)))
 
 
 def attend(s: Running, v: Running) -> Running:

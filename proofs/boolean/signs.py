@@ -19,7 +19,6 @@ import numpy as np
 from flint import ctx, fmpq
 from numpy.typing import NDArray
 
-from proofs.balls.attention import exact_value
 from proofs.boolean.enclosure import BallEncoder, UndefinedValueError
 from proofs.boolean.forward import FloatEncoder
 from proofs.boolean.model import Encoder
@@ -87,7 +86,8 @@ class SignFinder:
                 continue
             with ctx.workprec(precision):  # a rational is compared as a ball of this precision
                 size = abs(value)
-                below, above = float_below(exact_value(size.lower())), float_above(exact_value(size.upper()))
+                # not by way of rationals: exponents may be huge. The nearest double is 0 or infinity then
+                below, above = np.nextafter(float(size.lower()), -np.inf), np.nextafter(float(size.upper()), np.inf)
                 reached, missed = bool(size >= self.margin), bool(size < self.margin)  # true only if certain
             signs.low[k], signs.high[k] = max(signs.low[k], below), min(signs.high[k], above)
             if value.is_zero():

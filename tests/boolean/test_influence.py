@@ -16,7 +16,7 @@ from proofs.boolean import influence
 from proofs.boolean.check import Claim, check_encoder
 from proofs.boolean.enclosure import BallEncoder
 from proofs.boolean.influence import enclose_influence, norm_above
-from proofs.boolean.model import Block, Encoder, Head, Norm
+from proofs.boolean.model import MLP, Block, Encoder, Head, Norm
 from proofs.kernel.errors import Status
 from tests.boolean.encoders import random_encoder
 
@@ -77,6 +77,30 @@ def test_the_claim_that_only_constants_have_a_margin():
     above, below = fmpq(int(bound * 2**40) + 1, 2**41), fmpq(int(bound * 2**40) - 1, 2**41)
     assert check_encoder(encoder, Claim(BITS, margin=above, influence=True)).status is Status.VERIFIED
     assert check_encoder(encoder, Claim(BITS, margin=below, influence=True)).status is Status.UNDECIDED
+
+
+def test_the_bound_is_that_of_the_formula():
+    # matrices with one singular value, 2: spectral norms without loss
+    D, zero = 4, (fmpq(0),) * 4
+    E = fmpq_mat(D, D, [fmpq(2)] + [fmpq(0)] * 15)
+    row = fmpq_mat(1, D, [fmpq(1, 2)] + [fmpq(0)] * 3)
+    head, norm = Head(row, row, E, fmpq(1)), Norm((fmpq(3),) * D, (fmpq(1, 2), *zero[1:]))
+    blocks = (Block((head,), None, None, norm), Block((head,), None, MLP(E, zero, E, zero, "relu", True), norm))
+    e = tuple((x, *zero[1:]) for x in (fmpq(0), fmpq(1), fmpq(0)))
+    encoder = Encoder(D, fmpq(1, 4), e, {BITS: (zero,) * (BITS + 1)}, blocks, e[1], fmpq(0))
+    ab = [(1 + R * R, 2 * np.exp(R * R / 2) * (1 + R * R / 2)) for R in (1.0, 6.5)]  # v = 2, q = 1/4
+    growth = np.prod([a + b for a, b in ab]) - np.prod([a for a, _ in ab])
+    assert float(enclose_influence(encoder, BITS).upper()) == pytest.approx(growth / 4 * 6 * (6 * 5), rel=1e-9)
+
+
+def test_a_bound_beyond_all_exponents_decides_nothing():
+    small = small_encoder()
+    (block,) = small.blocks
+    head = replace(block.heads[0], Q=fmpq_mat(1, 2, [fmpq(10) ** 300] * 2), K=fmpq_mat(1, 2, [1, 1]))
+    verdict = check_encoder(
+        replace(small, blocks=(replace(block, heads=(head,)),)), Claim(BITS, margin=fmpq(1), influence=True)
+    )
+    assert verdict.status is Status.UNDECIDED
 
 
 def test_what_the_bound_needs():

@@ -99,7 +99,49 @@ def test_attention(scores, values, error, directions):
         assert abs(true - arb(rational(found.value[0, 0]))) <= arb(rational(found.error[0, 0]))
 
 
+def test_scores_that_underflow_before_a_large_scale():
+    tiny, scale_squared = Running(np.array([[2.0**-600]]), np.array([[running.TINY]])), fmpq(2) ** 890
+    found = running.scores(tiny, tiny, scale_squared)
+    assert found.value[0, 0] == 0
+    assert fmpq(2) ** (445 - 1200) <= rational(found.error[0, 0])
+
+
+def test_the_error_of_a_key_counts():
+    exact, wide = Running(np.array([[1.0]]), np.zeros((1, 1))), Running(np.array([[1.0]]), np.array([[0.25]]))
+    for q, k in ((exact, wide), (wide, exact)):
+        assert running.scores(q, k, fmpq(4)).error[0, 0] >= 0.5
+
+
+def test_a_token_that_is_no_double_has_an_error():
+    found = running.exact_vector((fmpq(1, 3),))
+    assert abs(fmpq(1, 3) - rational(found.value[0])) <= rational(found.error[0])
+
+
+def test_the_rounding_of_a_bias_adds_to_that_of_the_sum():
+    b, x = 1 + fmpq(1, 2**53) - fmpq(1, 2**100), 2.0**-53 - 2.0**-90  # both are lost: the value is 1
+    found = running.multiply(Running(np.array([x]), np.zeros(1)), np.ones((1, 1)), running.nearest_array((b,)))
+    assert abs(b + rational(x) - rational(found.value[0])) <= rational(found.error[0])
+
+
+def test_the_rounding_of_a_difference_of_scores():
+    high = 0.999 * 2.0**-45  # -400 - high is rounded to -400
+    s = Running(np.array([[high, -400.0]]), np.zeros((1, 2)))
+    found = running.attend(s, Running(np.array([[0.0], [2.0**600]]), np.zeros((2, 1))))
+    with ctx.workprec(200):
+        true = (arb(-400) - arb(rational(high))).exp() * arb(2) ** 600
+        assert abs(true - arb(rational(found.value[0, 0]))) <= arb(rational(found.error[0, 0]))
+
+
+def test_a_deviation_that_may_be_zero_has_no_norm():
+    with np.errstate(all="ignore"):
+        found = running.normalise(Running(np.array([1.0, 2.0]), np.full(2, 10.0)), 0.0, np.ones(2), np.zeros(2))
+    assert not np.isfinite(found.error).any()
+
+
 def test_attention_to_remote_scores():
+    s = Running(np.array([[0.0, -5000.0]]), np.zeros((1, 2)))
+    found = running.attend(s, Running(np.array([[0.0], [1e270]]), np.zeros((2, 1))))
+    assert 0 < found.value[0, 0] <= found.error[0, 0]  # the true value is below 10^-1900
     s = Running(np.array([[0.0, -5000.0]]), np.zeros((1, 2)))
     found = running.attend(s, Running(np.array([[1.0], [1e200]]), np.zeros((2, 1))))
     assert abs(found.value[0, 0] - 1) <= found.error[0, 0]
@@ -110,13 +152,14 @@ def test_attention_to_remote_scores():
     st.floats(0, 1e-6),
     st.lists(st.sampled_from([-1, 1]), min_size=6, max_size=6),
     st.sampled_from([fmpq(0), fmpq(1, 1000), fmpq(3)]),
+    st.sampled_from([1.0, 1000.0]),
 )
 @settings(max_examples=200)
-def test_layer_norm(values, error, directions, epsilon):
+def test_layer_norm(values, error, directions, epsilon, gain):
     D = len(values)
-    ones, zeros = np.ones(D), np.zeros(D)
+    gains, zeros = np.full(D, gain), np.zeros(D)
     with np.errstate(all="ignore"):
-        found = running.normalise(Running(np.array(values), np.full(D, error)), running.nearest(epsilon), ones, zeros)
+        found = running.normalise(Running(np.array(values), np.full(D, error)), running.nearest(epsilon), gains, zeros)
     if not np.isfinite(found.error).all():
         return
     moved = [rational(x) + d * rational(error) for x, d in zip(values, directions, strict=False)]
@@ -124,7 +167,7 @@ def test_layer_norm(values, error, directions, epsilon):
     variance = sum(((x - mean) ** 2 for x in moved), fmpq(0)) / D + epsilon
     with ctx.workprec(200):
         for x, value, bound in zip(moved, found.value, found.error, strict=True):
-            assert abs(arb(x - mean) / arb(variance).sqrt() - arb(rational(value))) <= arb(rational(bound))
+            assert abs(arb(x - mean) / arb(variance).sqrt() * arb(gain) - arb(rational(value))) <= arb(rational(bound))
 
 
 def test_layer_norm_of_equal_numbers_is_nan():

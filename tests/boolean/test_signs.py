@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
 from interp.boolean.constructions import build_first, build_majority, build_parity
 from interp.boolean.initialise import draw_encoder
 from proofs.boolean import check, signs
 from proofs.boolean.check import Claim, check_encoder, pack_table, unpack_table
 from proofs.boolean.functions import parse_function
+from proofs.boolean.model import Block, Encoder, Head
 from proofs.boolean.profile import compute_profile
 from proofs.boolean.running import Running
 from proofs.boolean.signs import NEGATIVE, POSITIVE, UNDECIDED, UNDEFINED, find_signs, float_above, float_below
@@ -47,6 +48,8 @@ def test_a_value_of_exactly_zero_has_no_sign():
     verdict = check_encoder(linear_encoder((1, 0), 0, 2), Claim(2))
     assert statuses(verdict)["signs"] is Status.REFUTED  # 0 and 01 give exactly 0
     assert "profile" not in verdict.facts
+    verdict = check_encoder(linear_encoder((1, 0), 0, 2), Claim(2, "first"))
+    assert statuses(verdict)["function"] is Status.REFUTED
     found = signs_of(linear_encoder((1, 0), 0, 2), 2)
     assert found.sign.tolist() == [UNDEFINED, UNDEFINED, POSITIVE, POSITIVE]
 
@@ -63,8 +66,22 @@ def test_a_value_near_zero_needs_more_bits_and_is_never_guessed():
         assert verdict.status is Status.UNDECIDED
         assert "profile" not in verdict.facts
         assert statuses(verdict)["function"] is Status.UNDECIDED
+    found = signs_of(encoder, 1)
+    assert found.low[1] <= 2.0**-500 <= found.high[1]
     below = replace(encoder, omega=-fmpq(1, 2) - tiny)
     assert check_encoder(below, Claim(1, "first")).status is Status.REFUTED
+
+
+@pytest.mark.parametrize("w", [fmpq(1), fmpq(-1)])
+def test_a_share_with_an_exponent_beyond_all_rationals_has_a_sign(w):
+    zero, score, read = (fmpq(0), fmpq(0)), fmpq_mat([[0, 1]]), fmpq_mat([[1, 0], [0, 0]])
+    positions = {1: ((fmpq(1), -(fmpq(10) ** 30)), (fmpq(0), fmpq(1)))}
+    head = Head(score, score, read, fmpq(1))  # T is w times a share e^-10^30
+    encoder = Encoder(2, fmpq(0), (zero, zero, zero), positions, (Block((head,)),), (w, fmpq(0)), fmpq(0))
+    found = signs_of(encoder, 1)
+    assert (found.sign == int(w.p)).all()
+    assert (found.low == 0).all()
+    assert (found.high > 0).all()
 
 
 def test_a_zero_that_balls_do_not_see_is_undecided():

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from flint import fmpq
+from flint import arb, fmpq, fmpq_mat
 from mpmath import mp, mpf
 
 from interp.boolean.constructions import CONSTRUCTIONS
 from proofs.boolean import enclosure, forward, running
 from proofs.boolean.enclosure import BallEncoder, UndefinedValueError
 from proofs.boolean.forward import FloatEncoder
-from proofs.boolean.model import Encoder, Norm
+from proofs.boolean.model import Block, Encoder, Head, Norm
 from proofs.boolean.running import Running
 from tests.boolean import reference
 from tests.boolean.encoders import N, random_encoder
@@ -162,3 +162,25 @@ def test_a_variance_of_zero_is_undefined_and_a_positive_epsilon_defines_it():
     found = FloatEncoder(flat, bits).run(np.arange(1 << bits, dtype=np.int64))
     assert not (np.isfinite(found.value) & np.isfinite(found.error)).any()
     assert BallEncoder(replace(flat, epsilon=fmpq(1)), bits, 64).run(0).is_finite()
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_token_may_be_undefined_only_if_no_later_block_reads_it(read):
+    flat, end, ones = (fmpq(0), fmpq(0)), (fmpq(0), fmpq(2)), (fmpq(1), fmpq(1))
+    normed = Block((), norm=Norm(ones, flat))  # the end token becomes (-1, 1), the others 0 / 0
+    head = Head(fmpq_mat(1, 2), fmpq_mat(1, 2), fmpq_mat(2, 2), fmpq(1))  # reads, and adds nothing
+    blocks = (normed, Block((head,) if read else ()))
+    encoder = Encoder(2, fmpq(0), (flat, flat, end), {1: (flat, flat)}, blocks, (fmpq(0), fmpq(1)), fmpq(1))
+    found = FloatEncoder(encoder, 1).run(np.arange(2, dtype=np.int64))
+    assert (np.abs(found.value - 2) <= found.error).all() != read
+    if read:
+        with pytest.raises(UndefinedValueError):
+            BallEncoder(encoder, 1, 64).run(0)
+    else:
+        assert BallEncoder(encoder, 1, 64).run(0) == 2
+
+
+def test_a_unit_of_unknown_sign_takes_all_its_values():
+    wide = enclosure._relu(arb(1, 3))
+    assert wide.contains(0)
+    assert wide.contains(4)
