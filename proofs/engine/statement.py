@@ -15,7 +15,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from proofs.engine.integers import Array, integer_array, multiply, narrow, segment_reduce
+from proofs.engine.integers import Array, integer_array, multiply, segment_reduce
 from proofs.engine.state import HANDOVER_BITS, Handover, State
 from proofs.kernel.errors import MalformedInput
 from proofs.kernel.rational import Limits, Row
@@ -38,7 +38,6 @@ class Side:
         if denominators is not None:
             rows[:, -1] = denominators
             if (denominators != 1).any():
-                # numpy's gcd of -2^63 is not reliable: such rows have an odd or a small part only by luck
                 rows = _lowest_terms(rows)
         rows.setflags(write=False)
         return cls(rows, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
@@ -83,10 +82,10 @@ def find_common(denominators: Iterable[int], limits: Limits) -> int:
 
 def _lowest_terms(rows: Array) -> Array:
     """The primitive rows of the same tokens."""
-    if int(rows.min()) == -(2**63):
+    if int(rows.min()) == -(2**63):  # whose gcd numpy does not find in 64 bits
         rows = rows.astype(object)
     divisors = np.gcd.reduce(rows, axis=1)
-    return narrow(rows // divisors[:, None])
+    return np.asarray(rows // divisors[:, None], dtype=np.int64)  # as small as what is divided
 
 
 class ArrayPairs(Sequence[Pair]):

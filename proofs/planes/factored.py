@@ -35,6 +35,7 @@ from proofs.engine.integers import (
     room,
 )
 from proofs.engine.state import HANDOVER_BITS, Handover, State
+from proofs.engine.statement import find_common
 from proofs.kernel.hardmax import apply_feed_forward, integer_matrix
 from proofs.kernel.model import FeedForward, SelfAttention
 from proofs.kernel.rational import Row, primitive_row
@@ -372,9 +373,7 @@ class Factored:
         """The same tokens over one denominator."""
         kept = self.weights > 0
         P, B, denominator = self._integers(self.origin, self.basis)
-        common = lcm(denominator, *{row[-1] for _, row in self.loose})
-        if common.bit_length() > HANDOVER_BITS:
-            raise Handover("a common denominator of too many bits")
+        common = find_common([denominator, *{row[-1] for _, row in self.loose}], self.limits)
         X = multiply(add(product(self.factors[kept], B), P), common // denominator)
         points = [[x * (common // row[-1]) for x in row[:-1]] for _, row in self.loose]
         if points:

@@ -341,6 +341,40 @@ def wide(choose: Choose) -> Case:
     return d, [tokens_of(choose, d, choose(1, 4), -3, 3) for _ in range(choose(1, 3))], blocks
 
 
+def extreme(choose: Choose) -> Case:
+    """Softmax, then layers with numbers about the largest float, about the smallest and about their roots, which bring
+    boxes out of what float64 holds, make points of them, or lead them back."""
+    d = 2
+    sizes = [Fraction(x) for x in (1, 2**511, 2**512, 2**1023, 2**1024 - 2**971, 2**1024)]
+    sizes += [1 / x for x in sizes[1:4]] + [Fraction(1, 2**e) for e in (537, 1073, 1074, 1075)]
+
+    def size() -> Fraction:
+        return sizes[choose(0, len(sizes) - 1)]
+
+    c = size() if choose(0, 1) else Fraction(1)  # how large tokens are
+    alpha = text(Fraction((1, 8, 600)[choose(0, 2)]) / c**2)
+    V = {"beta": text(size() if choose(0, 3) == 0 else 1)}
+    blocks: list[dict[str, Any]] = [{"sa": {"rho": str(choose(0, 2) // 2), "A": {"alpha": alpha}, "V": V}}]
+    for _ in range(choose(1, 4)):
+        low, high = size(), size()
+        row = [[high, 0], [0, high], [high, high]][choose(0, 2)]
+        column = [[low, 0], [0, -low], [low, low / 2]][choose(0, 2)]
+        kind = choose(0, 3)
+        if kind == 0:  # on and off again: 0 where units are active
+            blocks.append(block_of([(column, row, 0), ([-x for x in column], row, 0)], choose(0, 1)))
+        elif kind == 1:
+            blocks.append(block_of([(column, row, choose(0, 1) * size())], choose(0, 1)))
+        elif kind == 2:
+            blocks.append(block_of([(column, [0, 0], 1)], size() if choose(0, 1) else 1))
+        else:
+            u = direction_of(choose, d)
+            blocks.append(block_of(hat(u, c * choose(-4, 4), c, [x * choose(0, 1) for x in column])))
+    if choose(0, 2) == 0:
+        blocks.append({"sa": {"rho": "0", "V": {"beta": text(size())}}})
+    sequences = [tokens_of(choose, d, choose(1, 3), 0, 3) for _ in range(choose(1, 2))]
+    return d, [[tuple(c * x for x in token) for token in tokens] for tokens in sequences], blocks
+
+
 FAMILIES = {
     family.__name__: family
     for family in (hats, shifts, growth, curves, large, lines, dominance, merging, general, planes, stages, scaled)

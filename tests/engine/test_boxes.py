@@ -79,10 +79,10 @@ def difference(sequences: list[list[Row]], transformer: Transformer, interval: s
     )
     try:
         state = run_steps(dataset, transformer, DEFAULT_LIMITS, None, attention.Decay(claimed.upper))
-    except Handover:
-        return None
+    except (Handover, OverflowError):
+        state = None
     for j, dense in enumerate(found):
-        engine = boxes_of(state, j)
+        engine = None if state is None else boxes_of(state, j)
         if engine is None:
             continue
         KNOWN[any(not box.is_point for box in engine)] += 1

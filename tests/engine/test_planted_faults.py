@@ -72,6 +72,7 @@ FAULTS = {
     "means count merged tokens once on a plane": (factored, "Factored", "multiply(self.factors, self.weights[:, None])", "self.factors", "planes"),
     "sequences are merged": (factored, "Factored", "(*self.factors.T, self.owner)", "self.factors.T", "planes"),
     "a line is not sorted": (factored, "Factored", "if rank < before or rank < 2 or merge", "if merge", "planes"),
+    "tokens that left come back": (factored, "Factored", "kept = self.weights > 0\n        P", "kept = self.weights >= 0\n        P", "planes"),
     "rho is 0 after all": (attention, "apply_attention", "if rho == 0", "if rho >= 0", "general"),
 }  # fmt: skip
 

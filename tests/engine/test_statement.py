@@ -72,6 +72,13 @@ def test_numerators_are_brought_to_lowest_terms():
         side.rows[0, 0] = 1
 
 
+def test_the_smallest_number_of_64_bits_over_a_denominator():
+    dataset = make_dataset(([(Fraction(-(2**63), 3), 1)], [(Fraction(-(2**63), 5), 1)]))
+    packed = read_npz_arrays(encode_dataset_npz(dataset), DEFAULT_LIMITS)
+    assert packed == dataset
+    assert packed.digest == dataset.digest
+
+
 @pytest.mark.parametrize(
     ("dimension", "lengths", "message"), [(1, [1, 1], "below 2"), (2, [2, 0], "empty"), (3, [1, 1], "fit together")]
 )

@@ -30,6 +30,7 @@ from tests.functional_gd.contexts import (
     TWO,
     claim_of,
     contexts,
+    make_context,
     number,
     small,
 )
@@ -229,3 +230,9 @@ def test_the_identity_never_fails(context, kernel, steps):
     for pseudo in (False, True):
         found = statuses(check_distance(context, claim_of(context, kernel, text), pseudo_inverse=pseudo))
         assert found.get("identity", Status.VERIFIED) is Status.VERIFIED
+
+
+def test_a_query_that_makes_the_gram_matrix_indefinite_has_no_limit_on_request():
+    context = make_context([(0,)], (1,), (1,))
+    verdict = check_distance(context, claim_of(context, "-1*linear", "1/2"), pseudo_inverse=True)  # G = 0, K(x, x) = -1
+    assert verdict.status is Status.REFUTED

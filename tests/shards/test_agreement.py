@@ -21,8 +21,9 @@ from proofs.kernel.rational import DEFAULT_LIMITS
 from proofs.kernel.statement import Dataset, Pair, make_claim
 from proofs.shards.plan import check_cover, find_gaps, plan_shards
 from proofs.shards.question import decode_pairs, digest_of, encode_pairs
+from proofs.shards.worker import answer_question
 from tests.engine.cases import boxed
-from tests.shards.shards import check_sharded, outcome
+from tests.shards.shards import check_sharded, outcome, subject_of
 from tests.strategies import (
     choose_dataset,
     datasets,
@@ -89,14 +90,27 @@ def test_boxes_that_stop_in_different_blocks(paranoid):
         assert_same(dataset, content, make_claim(dataset, temperatures="(0,1]"), paranoid)
 
 
-def test_limits_are_met_where_the_kernel_meets_them():
+@pytest.mark.parametrize("paranoid", [False, True])
+def test_limits_are_met_where_the_kernel_meets_them(paranoid):
     for seed in range(30):
         d, sequences, blocks = boxed(random.Random(seed).randint)
         dataset = Dataset(d, tuple(Pair(x, x) for x in (tuple(map(to_row, tokens)) for tokens in sequences)))
         content = transformer_bytes(d, blocks)
         limits = replace(DEFAULT_LIMITS, max_height=seed % 20 + 1)
         for temperatures in ("0", "(0,1]"):
-            assert_same(dataset, content, make_claim(dataset, temperatures=temperatures), True, limits)
+            assert_same(dataset, content, make_claim(dataset, temperatures=temperatures), paranoid, limits)
+
+
+@pytest.mark.parametrize("paranoid", [False, True])
+def test_a_limit_is_met_in_the_block_where_the_kernel_meets_it(paranoid):
+    """The engine runs the three shifts as one step."""
+    shifts = [{"ff": {"eta": 1, "W": [[x], [0]], "U": [[0, 0]], "b": [1]}} for x in (1, 1, 2**9)]
+    dataset, transformer = make_dataset(([(0, 0)], [(2, 0)])), decode_transformer(transformer_bytes(2, shifts))
+    limits = replace(DEFAULT_LIMITS, max_height=8)
+    question = subject_of(dataset, transformer, paranoid, limits)
+    question = replace(question, name="hardmax", temperatures="0", readout="all")
+    answer = answer_question(question, dataset, 0, transformer, limits)
+    assert (answer.status, answer.block, answer.question) == (Status.LIMIT, 3, question.digest)
 
 
 def test_every_outcome_was_seen():

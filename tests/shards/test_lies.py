@@ -115,6 +115,15 @@ def test_shards_that_are_not_the_dataset():
             check_texts(DATASET, wrong)
 
 
+def test_what_is_sent_is_the_dataset(monkeypatch):
+    """Right answers about other pairs than those of the dataset, one of which is wrong."""
+    monkeypatch.setattr(
+        "proofs.shards.check.encode_pairs", lambda d, pairs: encode_pairs(d, DATASET.pairs[: len(pairs)])
+    )
+    with pytest.raises(InternalFault, match="not the dataset"):
+        ask(answer_here, WRONG)
+
+
 def test_a_limit_is_told_and_is_no_success():
     fields = {"status": Status.LIMIT, "block": 3, "error": ("too large", "", "raise it")}
     with pytest.raises(LimitReached, match="too large"):

@@ -107,6 +107,12 @@ def moved(name, place):
     return pack(dict(members))
 
 
+def with_gap():
+    """One byte between the members and the directory, to which the end record points."""
+    at = int.from_bytes(GOOD[-6:-2], "little")
+    return GOOD[:at] + b"\0" + GOOD[at:-6] + (at + 1).to_bytes(4, "little") + GOOD[-2:]
+
+
 TEXT = np.frombuffer(b"interp-transformer-npz/2", dtype=np.uint8)
 FAULTS = {
     "format": (changed(format=TEXT), "format", "expected"),
@@ -160,6 +166,8 @@ FAULTS = {
     ),
     "trailing": (GOOD + b"\0", "", "end of the archive"),
     "in front": (b"PK\x03\x04" + GOOD, "", "directory"),
+    "gap": (with_gap(), "", "between the members and the directory"),
+    "twice": (changed(_1__RHO=arrays_of(GOOD)["1/rho"]).replace(b"1/RHO", b"1/rho"), "1/rho", "twice"),
     "cut": (GOOD[:-30], "", "end of the archive"),
 }  # fmt: skip
 
