@@ -25,7 +25,7 @@ from proofs.kernel.rational import DEFAULT_LIMITS, Row, coordinates_of, row_of
 from proofs.kernel.softmax import Mean, apply_block_boxes, mean_up_to
 from proofs.kernel.statement import Dataset, Pair, Readout, parse_temperatures
 from tests.engine.agreement import plant, prepare
-from tests.engine.cases import FAMILIES, boxed, wide
+from tests.engine.cases import FAMILIES, boxed, extreme, wide
 from tests.strategies import choose_dataset, loose_sequences, make_dataset, to_row, transformer_bytes, transformers
 
 SEEN: Counter[Status] = Counter()
@@ -98,14 +98,16 @@ def difference(sequences: list[list[Row]], transformer: Transformer, interval: s
     return None if fast == slow else f"{fast}, not {slow}"
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, "boxed", "wide"])
+@pytest.mark.parametrize("family", [*FAMILIES, "boxed", "wide", "extreme"])
 def test_the_answers_are_those_of_the_kernel(family):
-    make = (FAMILIES | {"boxed": boxed, "wide": wide})[family]
+    """What numpy warns of is an error in tests; in every other round it is silent and has its consequences."""
+    make = (FAMILIES | {"boxed": boxed, "wide": wide, "extreme": extreme})[family]
     SEEN.clear()
     KNOWN.clear()
     for seed in range(12 if family in FAMILIES else 150):
         sequences, transformer = prepare(make(random.Random(seed).randint))
-        assert difference(sequences, transformer, INTERVALS[seed % 4], seed % 3 == 0) is None, seed
+        with np.errstate(all="ignore" if seed // 4 % 2 else None):
+            assert difference(sequences, transformer, INTERVALS[seed % 4], seed % 3 == 0) is None, seed
     if family == "boxed":
         assert min(SEEN[Status.VERIFIED], SEEN[Status.UNDECIDED]) > 5
     if family not in FAMILIES:
@@ -210,15 +212,18 @@ FAULTS = {
     "all units are active": (layers, "apply_dense", "np.unique(values > 0,", "np.unique(values == values,"),
     "signs are certain": (radii, "uncertain", "(values < limits) & (-values < limits) | ~known", "~known & known"),
     "unknown radii are 0": (radii, "combine", "result[~known] = np.inf", "pass"),
+    "what is below all floats is 0": (radii, "raised", " + LEAST", ""),
+    "whole numbers have 64 bits": (radii, "whole", "if not (products >= WHOLE).any():", "if True:"),
     "a box is a point": (boxes, "find_doubtful", "part.state.radii != 0", "part.state.radii < 0"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FAULTS)
+@np.errstate(all="ignore")
 def test_a_planted_fault_shows(name, monkeypatch):
     plant(monkeypatch, (attention, boxes, forward, layers, radii, runs), *FAULTS[name])
     for seed in (1704, *range(400)):  # 1704: one hat stretches a box over a kink of the next
-        for family in (boxed, wide):
+        for family in (boxed, wide, extreme):
             sequences, transformer = prepare(family(random.Random(seed).randint))
             if difference(sequences, transformer, INTERVALS[seed % 4], seed % 3 == 0) is not None:
                 return
