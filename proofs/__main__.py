@@ -76,8 +76,9 @@ def read_dataset(path: Path, limits: Limits) -> Dataset:
     """The dataset in a JSON or JSON lines file, faults carrying the file's name."""
 
     def read(size: int) -> Dataset:
-        check_kind(read_head(path), "dataset")
-        return decode_dataset(path.read_bytes(), limits)
+        data = path.read_bytes()
+        check_kind(data, "dataset")
+        return decode_dataset(data, limits)
 
     return _read(path, limits, read)
 
@@ -111,7 +112,7 @@ def read_head(path: Path) -> bytes:
 
 
 def check_kind(head: bytes, wanted: str) -> None:
-    """Raises MalformedInput for an empty file, and for a dataset or a transformer where the other one is wanted."""
+    """Raises MalformedInput for a file that is empty, or a dataset or a transformer where the other one is wanted."""
     if not head:
         raise MalformedInput("the file is empty", hint="cut short?")
     said = KIND.match(head)

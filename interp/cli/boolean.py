@@ -30,6 +30,7 @@ from interp.cli.output import (
     json_option,
     leave,
     limit_options,
+    output_option,
     print_result,
     render_table,
 )
@@ -53,7 +54,7 @@ bits_option = click.option("--bits", type=click.IntRange(1, MAX_BITS), required=
 seed_option = click.option("--seed", default="0", show_default=True)
 depth_option = click.option("--depth", type=click.IntRange(1, 1000), default=2, show_default=True)
 dimension_option = click.option("--dimension", type=click.IntRange(1, 4000), default=16, show_default=True)
-output_option = click.option("-o", "--output", type=PATH, required=True, help="The encoder file to write.")
+encoder_option = output_option("The encoder file to write.")
 
 
 @click.group(cls=SentenceGroup)
@@ -129,7 +130,7 @@ def certify(
 @click.argument("function", type=click.Choice([*CONSTRUCTIONS]))
 @click.option("--bits", "lengths", required=True, help="Numbers of bits that it shall read: 2,3,7 or 2-7.")
 @click.option("--norm", is_flag=True, help="With layer norm, epsilon = 0.")
-@output_option
+@encoder_option
 @json_option
 def build(function: str, lengths: str, norm: bool, output: Path, as_json: bool) -> None:
     """Write a known encoder: PARITY and FIRST of Chiang and Cholak, MAJORITY by uniform attention."""
@@ -144,7 +145,7 @@ def build(function: str, lengths: str, norm: bool, output: Path, as_json: bool) 
 @dimension_option
 @click.option("--epsilon", default="0", show_default=True)
 @seed_option
-@output_option
+@encoder_option
 @json_option
 def draw(
     scheme: str, bits: int, depth: int, dimension: int, epsilon: str, seed: str, output: Path, as_json: bool
@@ -169,7 +170,7 @@ def _write(encoder: Encoder, output: Path, lengths: list[int], function: str | N
 @dimension_option
 @click.option("--updates", type=click.IntRange(1, 10**6), default=600, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@output_option
+@encoder_option
 @json_option
 @progress_options
 def train(

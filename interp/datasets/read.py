@@ -84,7 +84,7 @@ def load_draft(path: Path | str, options: ReadOptions = PLAIN, limits: Limits = 
     with _named(path):
         file = resolve(path)
         data = read_bytes(file, limits)
-        check_kind(data[:1024], "dataset")
+        check_kind(data, "dataset")
         return decode_draft(data, _find_format(file, data), options, limits)
 
 

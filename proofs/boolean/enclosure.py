@@ -30,10 +30,9 @@ class BallEncoder:
         with ctx.workprec(self.precision):
             bits = [string >> (self.bits - 1 - i) & 1 for i in range(self.bits)]
             tokens = [options[x] for options, x in zip(self.tokens, [*bits, 0], strict=True)]
-            for k, (block, matrices) in enumerate(self.blocks):
-                tokens = self.apply(block, matrices, tokens, last=not any(b.heads for b, _ in self.blocks[k + 1 :]))
-            pairs = zip(self.encoder.w, tokens[-1], strict=True)
-            return sum((arb(a) * b for a, b in pairs), arb(self.encoder.omega))
+            for k, (block, matrices) in enumerate(self.blocks, 1):
+                tokens = self.apply(block, matrices, tokens, last=k >= self.encoder.num_reading)
+            return sum((arb(a) * b for a, b in zip(self.encoder.w, tokens[-1], strict=True)), arb(self.encoder.omega))
 
     def apply(self, block: Block, matrices: dict[str, Any], tokens: list[Balls], last: bool) -> list[Balls]:
         """One block; of the ``last`` that has heads and those after it only the end token."""

@@ -62,7 +62,7 @@ class FloatEncoder:
     """An encoder for N bits."""
 
     def __init__(self, encoder: Encoder, bits: int) -> None:
-        self.bits = bits
+        self.bits, self.num_reading = bits, encoder.num_reading
         epsilon = nearest(encoder.epsilon)
         self.blocks = [FloatBlock(block, epsilon) for block in encoder.blocks]
         self.tokens = [[exact_vector(token) for token in options] for options in encoder.tokens(bits)]
@@ -76,6 +76,6 @@ class FloatEncoder:
                 chosen = strings >> (self.bits - 1 - i) & 1 if len(options) == 2 else np.zeros_like(strings)
                 columns.append([np.stack([getattr(o, part) for o in options])[chosen] for part in ("value", "error")])
             y = Running(*(np.stack(parts, axis=1) for parts in zip(*columns, strict=True)))
-            for k, block in enumerate(self.blocks):
-                y = block.apply(y, last=not any(b.heads for b in self.blocks[k + 1 :]))
+            for k, block in enumerate(self.blocks, 1):
+                y = block.apply(y, last=k >= self.num_reading)
             return multiply(y[:, -1, :], self.w, self.omega)[:, 0]

@@ -77,6 +77,11 @@ class Encoder:
     comment: Any = field(default=None, compare=False)
     digest: str = field(default="", compare=False)
 
+    @property
+    def num_reading(self) -> int:
+        """The number of blocks up to the last one with heads: from there on only token n counts."""
+        return max((k for k, block in enumerate(self.blocks, 1) if block.heads), default=0)
+
     def tokens(self, bits: int) -> list[tuple[Vector, ...]]:
         """For every position the possible tokens: two for a bit, one for the end."""
         zero, one, end = self.embeddings

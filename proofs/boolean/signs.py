@@ -50,8 +50,7 @@ class SignFinder:
     """What is needed to treat any string of one encoder."""
 
     def __init__(self, encoder: Encoder, bits: int, margin: fmpq, max_precision: int) -> None:
-        self.encoder, self.bits, self.margin = encoder, bits, margin
-        self.max_precision = max_precision
+        self.encoder, self.bits, self.margin, self.max_precision = encoder, bits, margin, max_precision
         self.floats = FloatEncoder(encoder, bits)
         self.balls: dict[int, BallEncoder] = {}
 

@@ -32,7 +32,7 @@ from proofs.engine.integers import (
     segment_sum,
 )
 from proofs.engine.radii import combine, raised, upper
-from proofs.engine.state import HANDOVER_BITS, Handover, State
+from proofs.engine.state import State, find_common
 from proofs.kernel.hardmax import integer_matrix
 from proofs.kernel.model import SelfAttention, SquareMatrix
 from proofs.kernel.softmax import MAX_EXPONENT
@@ -107,11 +107,7 @@ def apply_attention(state: State, layer: SelfAttention, decay: Decay | None = No
     values, v = transform(sums, layer.V)
     # over the denominator common * ties * D: keep ties x + add (ties / copies) V sum
     common = lcm(rho_denominator, v)
-    ties = lcm(*(int(x) for x in np.unique(copies)))
-    if ties.bit_length() > HANDOVER_BITS:
-        raise Handover(
-            "means of too many different numbers of tokens"
-        )  # before K numbers over ``ties`` fill the memory
+    ties = find_common(np.unique(copies).tolist(), state.limits)
     factors = multiply(integer_array([ties // int(x) for x in copies.tolist()]), common // v)
     values = multiply(values, factors[:, None])
     denominator = common * ties * state.denominator

@@ -111,8 +111,7 @@ def apply_run(state: State, run: Run) -> None:
                 frame = Frame(run, state.denominator)
                 numerators, drift = multiply(numerators, factor), drift * factor
             rows = add(state.numerators[moved], numerators // scale[:, None])
-            state.put(moved, rows)
-            state.check_height(drift)
+            state.put(moved, rows, drift)
             after = product(rows, run.lines.direction)
             if after.dtype == object:
                 values = values.astype(object)

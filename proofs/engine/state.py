@@ -5,6 +5,9 @@ Tokens of a sequence stand together, sequence j at starts[j] .. starts[j + 1] - 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import lcm
+
 import numpy as np
 
 from proofs.engine.integers import Array, bound_of, common_divisor, multiply, narrow, product, room
@@ -73,15 +76,15 @@ class State:
             self.numerators, self._owned = narrow(numerators // divisor), True
             self.denominator //= divisor
 
-    def put(self, index: Array, rows: Array) -> None:
-        """Moves tokens."""
+    def put(self, index: Array, rows: Array, shift: int = 0) -> None:
+        """Moves tokens, which are still to be moved by at most ``shift``."""
         if rows.dtype == object and self.numerators.dtype != object:
             self.numerators, self._owned = self.numerators.astype(object), True
         elif not self._owned:
             self.numerators, self._owned = self.numerators.copy(), True
         self.numerators[index] = rows
         self.bound = max(self.bound, bound_of(rows))
-        self.check_height()
+        self.check_height(shift)
 
     def shift(self, vector: Array) -> None:
         """Moves all tokens by one vector, given over the denominator of the state."""
@@ -103,3 +106,13 @@ class State:
         """The kernel rows of one sequence."""
         part = self.numerators[self.starts[sequence] : self.starts[sequence + 1]]
         return [primitive_row(row, self.denominator) for row in part.tolist()]
+
+
+def find_common(denominators: Iterable[int], limits: Limits) -> int:
+    """Their least common multiple. Raises: Handover once it is too large, before K numbers over it fill the memory."""
+    common = 1
+    for denominator in denominators:
+        common = lcm(common, denominator)
+        if common.bit_length() > min(limits.max_height, HANDOVER_BITS):
+            raise Handover("a common denominator of too many bits")
+    return common

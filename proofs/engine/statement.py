@@ -6,17 +6,16 @@ Pairs are made when they are asked for; counts, digest and the forward pass read
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import lcm
 from typing import Any, overload
 
 import numpy as np
 
 from proofs.engine.integers import Array, integer_array, multiply, segment_reduce
-from proofs.engine.state import HANDOVER_BITS, Handover, State
+from proofs.engine.state import State, find_common
 from proofs.kernel.errors import MalformedInput
 from proofs.kernel.rational import Limits, Row
 from proofs.kernel.statement import Dataset, Pair
@@ -68,16 +67,6 @@ class Side:
             factors = factors[np.searchsorted(integer_array(denominators), self.rows[:, -1])]
             numerators = multiply(numerators, factors[:, None])
         return State(numerators, common, self.starts, np.ones(len(numerators), dtype=np.int64), limits)
-
-
-def find_common(denominators: Iterable[int], limits: Limits) -> int:
-    """Their least common multiple. Raises: Handover once it is too large, before K numbers over it fill the memory."""
-    common = 1
-    for denominator in denominators:
-        common = lcm(common, denominator)
-        if common.bit_length() > min(limits.max_height, HANDOVER_BITS):
-            raise Handover("a common denominator of too many bits")
-    return common
 
 
 def _lowest_terms(rows: Array) -> Array:

@@ -34,8 +34,7 @@ from proofs.engine.integers import (
     product,
     room,
 )
-from proofs.engine.state import HANDOVER_BITS, Handover, State
-from proofs.engine.statement import find_common
+from proofs.engine.state import HANDOVER_BITS, Handover, State, find_common
 from proofs.kernel.hardmax import apply_feed_forward, integer_matrix
 from proofs.kernel.model import FeedForward, SelfAttention
 from proofs.kernel.rational import Row, primitive_row

@@ -194,4 +194,4 @@ def main(name: str = "kernel", folder: Path | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], *map(Path, sys.argv[2:])))
+    sys.exit(main(*sys.argv[1:2], *map(Path, sys.argv[2:])))
