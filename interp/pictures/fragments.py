@@ -133,10 +133,11 @@ def render_strip(audit: Audit, findings: Sequence[Finding]) -> str:
     )
     if not bound:
         return strip
-    phases = enumerate(audit.phases[:MAX_PHASES])
-    allotted = "".join(_part(p.allotted, _colour(i), str(p.allotted)) for i, p in phases if p.allotted)
-    about = " and how it is allotted (ours; the theorem gives one number)" if allotted else ""
-    below = allotted or _part(bound, GREY, str(bound)) + _rest(scale - bound)
+    phases = [(i, p.allotted) for i, p in enumerate(audit.phases[:MAX_PHASES]) if p.allotted]
+    total = sum(blocks for _, blocks in phases)
+    about = f", of which {total} are allotted to the phases (by us; the theorem gives one number)" if phases else ""
+    below = "".join(_part(blocks, _colour(i), str(blocks)) for i, blocks in phases) or _part(bound, GREY, str(bound))
+    below += _rest(scale - (total or bound))
     return (
         f'{strip}<p class="quiet">The bound: {bound} blocks{about}.</p>'
         f'<div class="strip allotted" aria-hidden="true">{below}</div>'
@@ -156,15 +157,19 @@ def _choice(i: int, phase: Phase, broken: bool) -> str:
     """A phase of the strip that leads to its first block."""
     name = printable(phase.name)
     label = escape(f"{'broken: ' if broken else ''}{name}, blocks {phase.first} to {phase.last}")
-    kind = f"part{' thin' if phase.num_blocks < 3 else ''}{' broken' if broken else ''}"
+    kind = f"{_kind(phase.num_blocks)}{' broken' if broken else ''}"
     return (
         f'<button type="button" class="{kind}" data-block="{phase.first}" title="{label}" aria-label="{label}" '
         f'style="{_style(phase.num_blocks, _colour(i))}">{escape(name)}</button>'
     )
 
 
+def _kind(blocks: int) -> str:
+    return "part thin" if blocks < 3 else "part"
+
+
 def _part(blocks: int, colour: str, text: str) -> str:
-    return f'<span class="part" style="{_style(blocks, colour)}">{text}</span>'
+    return f'<span class="{_kind(blocks)}" style="{_style(blocks, colour)}">{text}</span>'
 
 
 def _rest(blocks: int) -> str:

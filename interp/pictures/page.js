@@ -54,7 +54,7 @@
     margin: { l: 55, r: 10, t: 10, b: 45 }, showlegend: false, hovermode: "closest", dragmode: touch ? false : "zoom",
   });
   const axisLayout = (colours, title, extra) =>
-    Object.assign({ title: { text: title }, gridcolor: colours.line, zerolinecolor: colours.quiet, linecolor: colours.line }, extra);
+    Object.assign({ title: { text: title, standoff: 10 }, automargin: true, gridcolor: colours.line, zerolinecolor: colours.quiet, linecolor: colours.line }, extra);
 
   // ---------------------------------------------------------------------------------------------------- tokens
   const chosen = () => (byId("sequence").value === "all" ? null : Number(byId("sequence").value));
@@ -140,7 +140,7 @@
   const describe = (frame) => {
     const f = data.frames[frame];
     byId("state").textContent = `${f.label}: ${data.followed} tokens stand at ${f.places} places, counted in each sequence; ` +
-      `${f.reached} of ${data.wanted} targets reached, numbers of ${f.bits} bits.`;
+      `${f.reached} of ${data.wanted} targets reached, numbers of ${f.bits} ${f.bits === 1 ? "bit" : "bits"}.`;
     byId("slider").setAttribute("aria-valuetext", f.label);
     const here = byId("here");
     if (here) here.style.left = `${(100 * f.block * data.builtShare) / Math.max(1, data.numBlocks)}%`;

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import interp
 from interp.pictures import fragments
 from interp.pictures.page import embed
 from interp.transformers.ledger import printable
+from tests.strategies import make_dataset
+
+DATASET = make_dataset(*(([(k, 1), (k, 2)], [(k, 0)]) for k in range(5)))
 
 texts = st.text(max_size=60) | st.sampled_from(
     ["</script>", "<!--", "]]>", '"><img src=x>', "&lt;", "\ud800", "$x ${y}"]
@@ -61,3 +68,17 @@ def test_foreign_names_are_short_printable_ascii(text):
 def test_long_numbers_are_cut():
     assert fragments.shorten("1" * 44) == "1" * 44
     assert fragments.shorten("12" * 500) == "12" * 15 + ".. (1000 characters)"
+
+
+@pytest.mark.parametrize("allotted", [None, 2])
+def test_what_is_allotted_is_drawn_to_the_scale_of_the_bound(allotted):
+    """The bound is 2M + 2N + 1 = 21 blocks; a construction of fewer may allot less to its phases."""
+    audit = interp.audit(interp.build(DATASET), DATASET)
+    if allotted is not None:
+        audit = replace(audit, phases=tuple(replace(phase, allotted=allotted) for phase in audit.phases))
+    total = sum(phase.allotted for phase in audit.phases)
+    assert (total == 21) == (allotted is None)
+    strip = fragments.render_strip(audit, [])
+    assert f"The bound: 21 blocks, of which {total} are allotted to the phases" in strip
+    below = strip[strip.index("strip allotted") :]
+    assert sum(map(int, re.findall(r"flex-grow:(\d+)", below))) == 21
